@@ -153,8 +153,8 @@ def call(tools: dict[str, list[str]], tool: str, *args: str) -> None:
     code = subprocess.run([*tools[tool], *args], cwd=FRONTEND, env=env, check=False).returncode
     if code != 0:
         raise SystemExit(
-            f"stepscope: `{tool} {' '.join(args)}` in {FRONTEND} failed with exit code {code} (its output is above), so "
-            f"the web UI could not be built; set {SKIP_VARIABLE}=1 to install without it"
+            f"stepscope: `{tool} {' '.join(args)}` in {FRONTEND} failed with exit code {code} (its output is above), "
+            f"so the web UI could not be built; set {SKIP_VARIABLE}=1 to install without it"
         )
 
 
