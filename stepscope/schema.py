@@ -269,11 +269,7 @@ class Events:
         for column, dtype in COLUMN_DTYPES.items():
             data = table.column(column)
             if column == "name":
-                merged = data.combine_chunks() if data.num_chunks != 1 else data.chunk(0)
-                if isinstance(merged, pa.ChunkedArray):  # pyarrow keeps an empty column chunked
-                    merged = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.utf8()))
-                elif not pa.types.is_dictionary(merged.type):
-                    merged = merged.dictionary_encode()
+                merged = pa.chunked_array(data.chunks, data.type).unify_dictionaries().combine_chunks()
                 names = merged.dictionary.to_pylist()
                 columns[column] = merged.indices.to_numpy(zero_copy_only=False).astype(dtype, copy=False)
             else:

@@ -1,0 +1,65 @@
+"""Imports of foreign trace files, kept so that a file is parsed once.
+
+A cache entry is a window folder named after the file's size, time and the importer's version. It lies in
+``.stepscope`` beside the file, or in the user's cache folder where that cannot be written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from stepscope import importers
+from stepscope.errors import StepscopeError
+from stepscope.schema import Window
+from stepscope.store import read_window, write_window
+
+#: Raise it when an importer changes what it makes of a file.
+IMPORTER_VERSION = 1
+
+
+def _key(path: Path) -> str:
+    stat = path.stat()
+    return f"{path.name}.{stat.st_size}-{stat.st_mtime_ns}-v{IMPORTER_VERSION}"
+
+
+def _user_folder(path: Path) -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "stepscope" / hashlib.sha256(str(path.resolve().parent).encode()).hexdigest()[:16]
+
+
+def _places(path: Path) -> list[Path]:
+    return [path.parent / ".stepscope", _user_folder(path)]
+
+
+def entry(path: Path) -> Path | None:
+    """The cached window of this very version of the file, if there is one."""
+    try:
+        key = _key(path)
+    except OSError:
+        return None
+    return next((p / key for p in _places(path) if (p / key / "window.json").is_file()), None)
+
+
+def load(path: Path) -> Window:
+    """The file's window, from the cache or imported into it.
+
+    Raises:
+        StepscopeError: the file is missing or is no trace. A cache that cannot be written is no error.
+    """
+    cached = entry(path)
+    if cached is not None:
+        try:
+            return read_window(cached)
+        except StepscopeError:
+            pass  # damaged: import again, in memory
+    window = importers.import_file(path)
+    for place in _places(path):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            write_window(place / _key(path), window)
+            break
+        except (OSError, StepscopeError):
+            continue
+    return window

@@ -1,0 +1,298 @@
+"""Finds runs in a log directory and opens their workers, whether stepscope recorded them or not.
+
+A *recorded* worker is a folder of the store; a *file* worker is one trace file that another profiler
+wrote. Both answer the same questions, so that everything above sees one kind of worker.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope import cache, importers
+from stepscope.errors import StepscopeError
+from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Events, Lane, Note, Window
+from stepscope.store import RunFolder, WorkerFolder, layout_rows, read_stream, read_window
+from stepscope.store.layout import PLUGIN_DIR
+
+#: A worker that has not said that it ended counts as running while data is younger than this.
+LIVE_WITHIN_NS = 10_000_000_000
+
+
+class Worker(Protocol):
+    """One process of a run."""
+
+    id: str
+
+    @property
+    def rank(self) -> int | None: ...
+    @property
+    def world_size(self) -> int | None: ...
+    @property
+    def host(self) -> str | None: ...
+    @property
+    def pid(self) -> int | None: ...
+    @property
+    def framework(self) -> str: ...
+    @property
+    def meta(self) -> dict | None:
+        """worker.json, or None for a file worker."""
+        ...
+
+    @property
+    def notes(self) -> list[Note]:
+        """What is known to be missing, besides the notes of the windows."""
+        ...
+
+    @property
+    def updated_ns(self) -> int: ...
+    @property
+    def is_live(self) -> bool: ...
+    def live(self) -> Events:
+        """The always-on rows: STEP, PHASE and ANNOTATION, lanes are threads."""
+        ...
+
+    def windows(self) -> Iterator[Window]: ...
+    def monitor(self) -> pa.Table | None:
+        """Resource samples (MONITOR_SCHEMA), or None where there was no monitor."""
+        ...
+
+
+class RecordedWorker:
+    """A worker that stepscope itself recorded."""
+
+    def __init__(self, folder: WorkerFolder) -> None:
+        self.folder = folder
+        self.id = folder.id
+        self.meta = folder.read_meta()
+        self.rank: int | None = self.meta.get("rank")
+        self.world_size: int | None = self.meta.get("world_size")
+        self.host: str | None = self.meta.get("host")
+        self.pid: int | None = self.meta.get("pid")
+        self.framework: str = self.meta.get("framework") or "unknown"
+
+    @property
+    def notes(self) -> list[Note]:
+        return [Note(n["code"], n["count"], n["detail"]) for n in self.meta.get("notes", [])]
+
+    @property
+    def updated_ns(self) -> int:
+        paths = (self.folder.live_path(), self.folder.monitor_path(), self.folder.path / "worker.json")
+        return max((p.stat().st_mtime_ns for p in paths if p.exists()), default=0)
+
+    @property
+    def is_live(self) -> bool:
+        return self.meta.get("ended_ns") is None and time.time_ns() - self.updated_ns < LIVE_WITHIN_NS
+
+    def live(self) -> Events:
+        path = self.folder.live_path()
+        if not path.exists():
+            return Events.empty()
+        return live_events(read_stream(path, LIVE_SCHEMA), self.meta)
+
+    def windows(self) -> Iterator[Window]:
+        for path in self.folder.windows():
+            yield read_window(path)
+
+    def monitor(self) -> pa.Table | None:
+        path = self.folder.monitor_path()
+        return read_stream(path, MONITOR_SCHEMA) if path.exists() else None
+
+
+class FileWorker:
+    """A trace file that another profiler wrote; read when first asked for."""
+
+    meta: dict | None = None
+    is_live = False
+
+    def __init__(self, path: Path, id: str, use_cache: bool = False) -> None:
+        self.path = path
+        self.id = id
+        self.use_cache = use_cache
+        self._window: weakref.ref[Window] | None = None
+        self._about: Window | None = None
+
+    def load(self) -> Window:
+        """The file as a window.
+
+        Raises:
+            StepscopeError: the file is missing or is no trace.
+        """
+        window = self._window() if self._window else None
+        if window is None:
+            window = cache.load(self.path) if self.use_cache else importers.import_file(self.path)
+            self._window = weakref.ref(window)
+            self._about = Window.from_meta(window.meta(), Events.empty())
+        return window
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the file can be had at once, without an import."""
+        return self._about is not None or cache.entry(self.path) is not None
+
+    def _known(self) -> Window:
+        if self._about is None:
+            self.load()
+        assert self._about is not None
+        return self._about
+
+    @property
+    def rank(self) -> int | None:
+        return self._known().rank
+
+    @property
+    def world_size(self) -> int | None:
+        return self._known().world_size
+
+    @property
+    def host(self) -> str | None:
+        return self._known().host
+
+    @property
+    def pid(self) -> int | None:
+        return self._known().pid
+
+    @property
+    def framework(self) -> str:
+        return self._known().framework
+
+    @property
+    def notes(self) -> list[Note]:
+        return []
+
+    @property
+    def updated_ns(self) -> int:
+        try:
+            return self.path.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def live(self) -> Events:
+        return Events.empty()
+
+    def windows(self) -> Iterator[Window]:
+        yield self.load()
+
+    def monitor(self) -> pa.Table | None:
+        return None
+
+
+@dataclass
+class Run:
+    """A run: ``id`` is its path below the log directory, ``problems`` what could not be opened, and why."""
+
+    id: str
+    name: str
+    path: Path
+    workers: list[Worker]
+    problems: list[str] = field(default_factory=list)
+
+
+def live_events(table: pa.Table, meta: dict) -> Events:
+    """A live stream (LIVE_SCHEMA) as events; one lane a thread, named as worker.json names it."""
+    if table.num_rows == 0:
+        return Events.empty()
+    names = table.column("name").combine_chunks().dictionary_encode()
+    tids, lane = np.unique(table.column("tid").to_numpy(), return_inverse=True)
+    thread_names = meta.get("threads", {})
+    pid = str(meta.get("pid", ""))
+    lanes = [
+        Lane("thread", thread_names.get(str(tid), f"thread {tid}"), pid=pid, tid=str(tid), process=f"process {pid}")
+        for tid in tids.tolist()
+    ]
+    texts = table.column("args").combine_chunks().dictionary_encode()
+    columns = {c: table.column(c).to_numpy() for c in ("ts_ns", "dur_ns", "kind", "step")}
+    columns["lane"] = lane
+    columns["name"] = names.indices.to_numpy(zero_copy_only=False)
+    columns["args"] = texts.indices.fill_null(NONE).to_numpy(zero_copy_only=False)
+    return layout_rows(Events.from_columns(columns, names.dictionary.to_pylist(), lanes, texts.dictionary.to_pylist()))
+
+
+def open_run(path: str | os.PathLike[str], use_cache: bool = False) -> Run:
+    """Open a run folder, a folder of trace files, or one trace file.
+
+    Raises:
+        StepscopeError: the path is missing, or holds nothing that can be opened.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise StepscopeError(f"{path}: no such file or folder. Give a run folder, a folder of traces or a trace file.")
+    resolved = path.resolve()
+    if path.is_file():
+        return Run(resolved.name, resolved.name, path, [FileWorker(path, path.name, use_cache)])
+    run = _run_in(path, resolved.name, use_cache, lenient=True)
+    if run is not None:
+        return run
+    below = find_runs(path, use_cache)
+    if len(below) == 1:
+        return below[0]
+    if below:
+        names = ", ".join(r.id for r in below[:8]) + (", ..." if len(below) > 8 else "")
+        raise StepscopeError(f"{path}: holds {len(below)} runs ({names}). Give the path of one of them.")
+    raise StepscopeError(
+        f"{path}: no run and no trace files here (*.pt.trace.json[.gz], *.json[.gz], *.xplane.pb, "
+        "or a run folder that stepscope wrote)."
+    )
+
+
+def find_runs(logdir: str | os.PathLike[str], use_cache: bool = True) -> list[Run]:
+    """Every run below a log directory, latest data first; empty if there is none."""
+    logdir = Path(logdir)
+    runs = []
+    for folder, subfolders, _ in os.walk(logdir):
+        here = Path(folder)
+        run = _run_in(here, _run_id(here, logdir), use_cache, lenient=False)
+        if run is not None:
+            runs.append(run)
+        subfolders[:] = sorted(d for d in subfolders if d != "plugins" and not d.startswith("."))
+    return sorted(runs, key=lambda run: max((w.updated_ns for w in run.workers), default=0), reverse=True)
+
+
+def _run_id(folder: Path, logdir: Path) -> str:
+    relative = folder.relative_to(logdir).as_posix()
+    return folder.resolve().name if relative == "." else relative
+
+
+def _run_in(folder: Path, run_id: str, use_cache: bool, lenient: bool) -> Run | None:
+    """The run that this very folder holds. ``lenient`` also takes plain ``*.json`` names for traces."""
+    name = folder.resolve().name
+    recorded = RunFolder(folder)
+    if recorded.exists():
+        run = Run(run_id, name, folder, [])
+        for worker in recorded.workers():
+            try:
+                run.workers.append(RecordedWorker(worker))
+            except StepscopeError as error:
+                run.problems.append(str(error))
+        return run
+    files = _trace_files(folder, lenient)
+    if not files:
+        return None
+    ids = _unique_ids(files, folder)
+    return Run(run_id, name, folder, [FileWorker(f, i, use_cache) for f, i in zip(files, ids, strict=True)])
+
+
+def _trace_files(folder: Path, lenient: bool) -> list[Path]:
+    try:
+        here = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    except OSError:
+        return []
+    found = [p for p in here if p.name.endswith((".pt.trace.json", ".pt.trace.json.gz", ".xplane.pb"))]
+    found += sorted((folder / PLUGIN_DIR.parent / "profile").glob("*/*.xplane.pb"))
+    if not found and lenient:
+        found = [p for p in here if importers.is_trace_name(p)]
+    return found
+
+
+def _unique_ids(files: list[Path], folder: Path) -> list[str]:
+    """File names, or paths below the folder where names repeat."""
+    names = [p.name for p in files]
+    return [n if names.count(n) == 1 else p.relative_to(folder).as_posix() for n, p in zip(names, files, strict=True)]

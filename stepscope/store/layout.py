@@ -1,0 +1,140 @@
+"""Where things lie in a run folder, and how names are made so that no two writers ever meet.
+
+    <run>/plugins/stepscope/
+      run.json                            written once, by the first worker
+      workers/<rank>-<host>-<pid>/
+        worker.json                       replaced as a whole at each change
+        live-000001.arrows                steps, phases, annotations (LIVE_SCHEMA)
+        monitor-000001.arrows             resource samples (MONITOR_SCHEMA)
+        windows/000001/                   one deep window each (store/windows.py)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+
+from stepscope.errors import StepscopeError
+from stepscope.schema import SCHEMA_VERSION
+
+PLUGIN_DIR = Path("plugins") / "stepscope"
+
+
+def write_json(path: Path, data: dict) -> None:
+    """Write beside and rename: a reader sees the old file or the new one, never a half."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside.write_text(json.dumps(data, indent=1, allow_nan=False), encoding="utf-8")
+    os.replace(beside, path)
+
+
+def read_json(path: Path) -> dict:
+    """The object in a JSON file.
+
+    Raises:
+        StepscopeError: the file is missing, unreadable or no JSON object.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StepscopeError(f"{path}: cannot be read as JSON ({error}).") from error
+    if not isinstance(data, dict):
+        raise StepscopeError(f"{path}: expected a JSON object, found {type(data).__name__}.")
+    return data
+
+
+class WorkerFolder:
+    """The folder of one worker process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    def write_meta(self, meta: dict) -> None:
+        write_json(self.path / "worker.json", meta)
+
+    def read_meta(self) -> dict:
+        return read_json(self.path / "worker.json")
+
+    def live_path(self) -> Path:
+        return self.path / "live-000001.arrows"
+
+    def monitor_path(self) -> Path:
+        return self.path / "monitor-000001.arrows"
+
+    def new_window(self) -> Path:
+        """The path of the next window. It does not exist yet: ``write_window`` makes it."""
+        taken = [int(p.name) for p in self.windows()]
+        return self.path / "windows" / f"{max(taken, default=0) + 1:06d}"
+
+    def windows(self) -> list[Path]:
+        """Finished windows, in order."""
+        folder = self.path / "windows"
+        if not folder.is_dir():
+            return []
+        return sorted(p for p in folder.iterdir() if p.name.isdigit())
+
+
+class RunFolder:
+    """The folder of one run: ``path`` is what the user named, e.g. ``runs/exp1``."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.root = self.path / PLUGIN_DIR
+
+    def exists(self) -> bool:
+        return (self.root / "workers").is_dir()
+
+    def workers(self) -> list[WorkerFolder]:
+        folder = self.root / "workers"
+        if not folder.is_dir():
+            return []
+        return [WorkerFolder(p) for p in sorted(folder.iterdir()) if (p / "worker.json").is_file()]
+
+    def create_worker(self, rank: int | None, host: str, pid: int) -> WorkerFolder:
+        """Make a folder that no other process has, and ``run.json`` if this is the first worker.
+
+        Raises:
+            StepscopeError: the folder cannot be made.
+        """
+        base = f"{'x' if rank is None else rank}-{re.sub(r'[^A-Za-z0-9_.-]', '_', host)}-{pid}"
+        parent = self.root / "workers"
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            for attempt in range(1, 1000):
+                path = parent / (base if attempt == 1 else f"{base}-{attempt}")
+                try:
+                    path.mkdir()
+                    break
+                except FileExistsError:
+                    continue
+            else:
+                raise FileExistsError(f"{parent / base} and 998 numbered ones exist")
+            self._write_run_once()
+        except OSError as error:
+            reason = error.strerror or error
+            raise StepscopeError(
+                f"{self.path}: cannot be written ({reason}). Choose a folder that this process may write to."
+            ) from error
+        return WorkerFolder(path)
+
+    def _write_run_once(self) -> None:
+        beside = self.root / f".run.json.{os.getpid()}.tmp"
+        beside.write_text(
+            json.dumps({"schema": SCHEMA_VERSION, "created_ns": time.time_ns(), "metadata": {}}, indent=1),
+            encoding="utf-8",
+        )
+        try:
+            os.link(beside, self.root / "run.json")  # fails if it exists: the first worker's stays
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            if not (self.root / "run.json").exists():
+                os.replace(beside, self.root / "run.json")
+        finally:
+            beside.unlink(missing_ok=True)

@@ -1,0 +1,72 @@
+"""Deep windows as Parquet: ``events.parquet``, ``args.parquet`` and ``window.json`` in one folder.
+
+``window.json`` holds the lanes, the devices, the quality notes and the source's header in one place,
+so that a window is whole or absent: the folder is written beside and renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from stepscope.errors import StepscopeError
+from stepscope.schema import ARGS_SCHEMA, EVENT_SCHEMA, Events, Lane, Window
+from stepscope.store.layout import read_json, write_json
+from stepscope.store.rows import layout_rows
+
+# Times sorted within a row differ little from one to the next: delta coding before zstd halves them.
+_ENCODING = {
+    field.name: "DELTA_BINARY_PACKED" for field in EVENT_SCHEMA if field.type in (pa.int64(), pa.int32())
+}
+_PLAIN_DICTIONARY = ["name"]
+
+
+def write_window(folder: Path, window: Window) -> None:
+    """Lay out the rows and write the window; the folder appears whole or not at all.
+
+    Raises:
+        StepscopeError: the folder exists, or cannot be written.
+    """
+    if folder.exists():
+        raise StepscopeError(f"{folder}: exists already; nothing is overwritten. Choose another name or remove it.")
+    window.events = layout_rows(window.events)
+    beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        beside.mkdir(parents=True)
+        pq.write_table(
+            window.events.to_table(),
+            beside / "events.parquet",
+            compression="zstd",
+            use_dictionary=_PLAIN_DICTIONARY,
+            column_encoding=_ENCODING,
+        )
+        args = pa.table([pa.array(window.events.args_values, pa.large_utf8())], schema=ARGS_SCHEMA)
+        pq.write_table(args, beside / "args.parquet", compression="zstd")
+        write_json(beside / "window.json", window.meta())
+        os.rename(beside, folder)
+    except OSError as error:
+        reason = error.strerror or error
+        raise StepscopeError(f"{folder}: cannot be written ({reason}). Free some space or choose another folder.") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def read_window(folder: Path) -> Window:
+    """A window as it was written.
+
+    Raises:
+        StepscopeError: a file of the window is missing or damaged.
+    """
+    meta = read_json(folder / "window.json")
+    try:
+        table = pq.read_table(folder / "events.parquet", read_dictionary=["name"])
+        args = pq.read_table(folder / "args.parquet").column("args").to_pylist()
+        lanes = [Lane(**lane) for lane in meta["lanes"]]
+        return Window.from_meta(meta, Events.from_table(table, lanes, args))
+    except (OSError, pa.ArrowException, KeyError, TypeError) as error:
+        raise StepscopeError(f"{folder}: is damaged ({error}). Remove this folder; the other windows stay.") from error
