@@ -1,12 +1,12 @@
 """Where things lie in a run folder, and how names are made so that no two writers ever meet.
 
-    <run>/plugins/stepscope/
-      run.json                            written once, by the first worker
-      workers/<rank>-<host>-<pid>/
-        worker.json                       replaced as a whole at each change
-        live-000001.arrows                steps, phases, annotations (LIVE_SCHEMA)
-        monitor-000001.arrows             resource samples (MONITOR_SCHEMA)
-        windows/000001/                   one deep window each (store/windows.py)
+<run>/plugins/stepscope/
+  run.json                            written once, by the first worker
+  workers/<rank>-<host>-<pid>/
+    worker.json                       replaced as a whole at each change
+    live-000001.arrows                steps, phases, annotations (LIVE_SCHEMA)
+    monitor-000001.arrows             resource samples (MONITOR_SCHEMA)
+    windows/000001/                   one deep window each (store/windows.py)
 """
 
 from __future__ import annotations

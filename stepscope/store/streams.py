@@ -25,7 +25,7 @@ class StreamWriter:
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.schema = schema
-        self._file = open(path, "xb", buffering=0)
+        self._file = open(path, "xb", buffering=0)  # noqa: SIM115  kept open until close()
         self._sink = pa.PythonFile(self._file, mode="w")
         self._writer = pa.ipc.new_stream(self._sink, schema, options=_OPTIONS)
 

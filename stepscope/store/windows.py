@@ -20,9 +20,7 @@ from stepscope.store.layout import read_json, write_json
 from stepscope.store.rows import layout_rows
 
 # Times sorted within a row differ little from one to the next: delta coding before zstd halves them.
-_ENCODING = {
-    field.name: "DELTA_BINARY_PACKED" for field in EVENT_SCHEMA if field.type in (pa.int64(), pa.int32())
-}
+_ENCODING = {field.name: "DELTA_BINARY_PACKED" for field in EVENT_SCHEMA if field.type in (pa.int64(), pa.int32())}
 _PLAIN_DICTIONARY = ["name"]
 
 
@@ -51,7 +49,9 @@ def write_window(folder: Path, window: Window) -> None:
         os.rename(beside, folder)
     except OSError as error:
         reason = error.strerror or error
-        raise StepscopeError(f"{folder}: cannot be written ({reason}). Free some space or choose another folder.") from error
+        raise StepscopeError(
+            f"{folder}: cannot be written ({reason}). Free some space or choose another folder."
+        ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

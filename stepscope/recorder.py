@@ -1,0 +1,275 @@
+"""The always-on recorder of one training process: hooks append spans, a thread writes them every half second.
+
+A hook costs one tuple and one ``deque.append`` (both atomic under the GIL and without it). Nothing here
+raises into the caller: a recorder that cannot go on switches itself off, says so once in the log and
+leaves the reason in worker.json.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+import os
+import platform
+import socket
+import sys
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from stepscope.clock import Clock
+from stepscope.schema import LIVE_SCHEMA, NONE, SCHEMA_VERSION, Kind, Notes
+from stepscope.store import RunFolder, StreamWriter, WorkerFolder
+
+log = logging.getLogger("stepscope")
+
+#: Seconds between two writes: what a SIGKILL can lose, and half of what is promised.
+FLUSH_S = 0.5
+#: Spans held in memory while the disk does not answer; about 200 MB. Later ones are dropped and counted.
+MAX_PENDING = 1_000_000
+
+_SELF_COST_SAMPLES = 200
+
+#: The recorder that annotations go to, or None. Read on every annotation: keep it a plain module variable.
+active: Recorder | None = None
+#: While a deep window is open: makes the framework's own scope for a name, so that annotations show in it.
+mirror: Callable[[str], AbstractContextManager[Any]] | None = None
+
+#: The native id of each thread; asking the kernel for it costs 225 ns, as much as all the rest of a span.
+_thread = threading.local()
+
+_fork_guard: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+
+class Recorder:
+    """Records the spans of this process into a worker folder.
+
+    Args:
+        run: the run folder, e.g. ``runs/exp1``; made if missing.
+        framework: ``pytorch`` or ``tensorflow``.
+        rank, world_size: of this process, None where unknown.
+        about: more fields of worker.json (devices, versions, options).
+
+    After ``start``, ``enabled`` tells whether spans are kept.
+    """
+
+    def __init__(
+        self,
+        run: str | os.PathLike[str],
+        *,
+        framework: str,
+        rank: int | None = None,
+        world_size: int | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.run = Path(run)
+        self.clock = Clock()
+        self.notes = Notes()
+        self.folder: WorkerFolder | None = None
+        self.enabled = False
+        self.step = NONE  # the step that annotations fall in; hooks set it
+        self.meta: dict[str, Any] = {
+            "schema": SCHEMA_VERSION,
+            "framework": framework,
+            "rank": rank,
+            "world_size": world_size,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "devices": [],
+            "versions": {"python": platform.python_version(), "stepscope": _own_version()},
+            "options": {},
+            "threads": {},
+            "started_ns": self.clock.anchors[0].unix_ns,
+            "ended_ns": None,
+            **(about or {}),
+        }
+        self._pending: deque[tuple[int, str, int, int, int, int, dict | None]] = deque()
+        self._dropped = 0
+        self._flush_ns = 0
+        self._writer: StreamWriter | None = None
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Event()
+        self._lock = threading.Lock()  # one flush at a time: the thread's, or the one of stop()
+        self._meta_dirty = False
+
+    # -- called from training code ---------------------------------------------------------------
+
+    def start(self) -> None:
+        """Make the worker folder and begin. On failure the recorder stays off and says why."""
+        global active
+        try:
+            self.folder = RunFolder(self.run).create_worker(self.meta["rank"], self.meta["host"], self.meta["pid"])
+            self._writer = StreamWriter(self.folder.live_path(), LIVE_SCHEMA)
+            self.meta["worker"] = self.folder.id
+            self.meta["span_cost_ns"] = _span_cost_ns()
+            self._write_meta()
+        except Exception as error:
+            self._give_up("cannot record", error)
+            return
+        self.enabled = True
+        active = self
+        _fork_guard.add(self)
+        self._thread = threading.Thread(target=self._flush_loop, name="stepscope-writer", daemon=True)
+        self._thread.start()
+        atexit.register(self.stop)
+
+    def span(
+        self, kind: int, name: str, start_ns: int, end_ns: int, step: int = NONE, args: dict | None = None
+    ) -> None:
+        """Keep one span. ``start_ns`` and ``end_ns`` are ``time.perf_counter_ns`` readings."""
+        if not self.enabled:
+            return
+        if len(self._pending) >= MAX_PENDING:
+            self._dropped += 1
+            return
+        try:
+            tid = _thread.tid
+        except AttributeError:
+            tid = _thread.tid = threading.get_native_id()
+        self._pending.append((kind, name, start_ns, end_ns - start_ns, step, tid, args))
+
+    def note(self, code: str, detail: str, count: int = 1) -> None:
+        """Leave a data quality note in worker.json with the next write."""
+        self.notes.add(code, detail, count)
+        self._meta_dirty = True
+
+    def update_meta(self, **fields: Any) -> None:
+        """Set fields of worker.json with the next write."""
+        self.meta.update(fields)
+        self._meta_dirty = True
+
+    def stop(self) -> None:
+        """Write what is pending and close; harmless when called twice."""
+        global active
+        if active is self:
+            active = None
+        atexit.unregister(self.stop)
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        self._wake.set()
+        thread.join(timeout=10)
+        self._flush()
+        self.enabled = False
+        self.meta["ended_ns"] = time.time_ns()
+        try:
+            self._write_meta()
+            if self._writer is not None and not thread.is_alive():
+                self._writer.close()
+        except Exception as error:
+            self._give_up("cannot finish its files", error)
+
+    # -- the writer thread -------------------------------------------------------------------------
+
+    def _flush_loop(self) -> None:
+        while not self._wake.wait(FLUSH_S):
+            self._flush()
+
+    def _flush(self) -> None:
+        with self._lock:
+            if not self.enabled or self._writer is None:
+                return
+            began = time.thread_time_ns()
+            try:
+                if self.clock.check():
+                    self.note("clock_step", "The wall clock was set during the run; times before and after differ.")
+                self._drain(self._writer)
+                if self._meta_dirty:
+                    self._write_meta()
+            except Exception as error:
+                self._give_up("stopped recording", error)
+            self._flush_ns += time.thread_time_ns() - began
+
+    def _drain(self, writer: StreamWriter) -> None:
+        rows = []
+        for _ in range(len(self._pending)):  # spans that arrive meanwhile wait for the next round
+            rows.append(self._pending.popleft())
+        if not rows:
+            return
+        kinds, names, starts, durs, steps, tids, args = zip(*rows, strict=True)
+        offset_ns = self.clock.offset_ns
+        self._name_threads(set(tids))
+        writer.append(
+            {
+                "kind": kinds,
+                "name": [n if isinstance(n, str) else repr(n) for n in names],
+                "ts_ns": [t + offset_ns for t in starts],
+                "dur_ns": durs,
+                "step": steps,
+                "tid": tids,
+                "args": [None if a is None else json.dumps(a, default=repr) for a in args],
+            }
+        )
+
+    def _name_threads(self, tids: set[int]) -> None:
+        known = self.meta["threads"]
+        new = {str(t) for t in tids} - known.keys()
+        if new:
+            names = {str(t.native_id): t.name for t in threading.enumerate()}
+            known.update({t: names.get(t, f"thread {t}") for t in new})
+            self._meta_dirty = True
+
+    def _write_meta(self) -> None:
+        if self.folder is None:
+            return
+        self._meta_dirty = False
+        if self._dropped:
+            self.notes.add("dropped_spans", "The disk did not keep up with the spans of the hooks.", self._dropped)
+            self._dropped = 0
+        self.meta["notes"] = [asdict(n) for n in self.notes.list()]
+        self.meta["anchors"] = [asdict(a) for a in self.clock.anchors]
+        self.meta["flush_cpu_ns"] = self._flush_ns
+        self.folder.write_meta(self.meta)
+
+    def _give_up(self, what: str, error: Exception) -> None:
+        self.enabled = False
+        self._pending.clear()
+        log.warning("stepscope %s in %s: %s. Training goes on without it.", what, self.run, error)
+        self.notes.add("recording_stopped", f"The recorder {what}: {error}")
+        try:
+            self._write_meta()
+        except Exception:
+            log.debug("the reason could not be written to worker.json", exc_info=True)
+
+    def _forget(self) -> None:
+        """In a forked child: its copy has no writer thread and must not touch the parent's file."""
+        self.enabled = False
+        self._pending = deque()
+        self._thread = None
+        atexit.unregister(self.stop)
+
+
+def _after_fork_in_child() -> None:
+    global active, mirror, _thread
+    active = mirror = None
+    _thread = threading.local()
+    for recorder in list(_fork_guard):
+        recorder._forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def _span_cost_ns() -> int:
+    """What one ``span`` costs here, in ns: the median of a short loop, told in worker.json."""
+    probe = Recorder.__new__(Recorder)
+    probe.enabled = True
+    probe._pending = deque()
+    costs = []
+    for _ in range(_SELF_COST_SAMPLES):
+        before = time.perf_counter_ns()
+        probe.span(Kind.PHASE, "probe", before, before)
+        costs.append(time.perf_counter_ns() - before)
+    return sorted(costs)[len(costs) // 2]
+
+
+def _own_version() -> str:
+    return str(getattr(sys.modules.get("stepscope"), "__version__", "unknown"))
