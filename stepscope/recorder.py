@@ -55,7 +55,7 @@ class Recorder:
         run: the run folder, e.g. ``runs/exp1``; made if missing.
         framework: ``pytorch`` or ``tensorflow``.
         rank, world_size: of this process, None where unknown.
-        about: more fields of worker.json (devices, versions, options).
+        about: more fields of worker.json (devices, versions, options, phases: those that the hook can see).
 
     After ``start``, ``enabled`` tells whether spans are kept.
     """

@@ -48,8 +48,10 @@ DEVICE_WORK = (Kind.KERNEL, Kind.COLLECTIVE, Kind.MEMCPY, Kind.MEMSET)
 #: Host kinds that call the device runtime.
 RUNTIME_CALLS = (Kind.RUNTIME, Kind.LAUNCH, Kind.SYNC)
 
-#: Phases of a training loop, in the order in which they are listed and drawn.
-PHASES = ("input_wait", "h2d", "forward", "backward", "optimizer", "validation", "other")
+#: Phases of a training loop, in the order in which they are listed and drawn. ``compute`` is forward,
+#: backward and optimizer in one call, as Keras runs them. worker.json lists under ``phases`` those that
+#: the hook can see; the others were not measured, which is not 0. ``other`` is what remains of a step.
+PHASES = ("input_wait", "h2d", "forward", "backward", "optimizer", "compute", "validation", "other")
 
 #: Classes of the exclusive activity partition, in order of priority (docs/metrics.md).
 ACTIVITIES = ("kernel", "communication", "memcpy", "memset", "runtime", "dataloader", "cpu", "other")
@@ -212,7 +214,7 @@ class Events:
     ) -> Events:
         """Build from some columns; those left out are ``NONE`` (``depth`` 0)."""
         n = len(columns["ts_ns"])
-        full = {}
+        full: dict[str, np.ndarray] = {}
         for column, dtype in COLUMN_DTYPES.items():
             if column in columns:
                 full[column] = np.asarray(columns[column], dtype=dtype)
