@@ -1,0 +1,1 @@
+"""The example trainings; installed as ``stepscope_examples`` so that ``stepscope demo`` can run them."""

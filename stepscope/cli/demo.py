@@ -1,0 +1,74 @@
+"""``stepscope demo``: trains a small real model under the profiler, prints five lines, opens TensorBoard."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from stepscope.errors import StepscopeError
+
+NAME = "demo"
+HELP = "train a small model under the profiler and show the result in TensorBoard"
+
+#: framework -> (the module that it needs, the extra that installs it, the example that is run)
+FRAMEWORKS = {
+    "pytorch": ("torch", "torch", "pytorch_small.py"),
+    "tensorflow": ("tensorflow", "tensorflow", "keras_small.py"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--framework", choices=sorted(FRAMEWORKS), default="pytorch", help="default: pytorch")
+    parser.add_argument("--logdir", default="runs", help="where the run folder is made (default: runs)")
+    parser.add_argument(
+        "--no-view", action="store_true", help="do not start TensorBoard; so too where there is no terminal"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    module, extra, example = FRAMEWORKS[args.framework]
+    for needed, of_extra in ((module, extra), ("tensorboard", "tensorboard")):
+        if find_spec(needed) is None:
+            raise StepscopeError(
+                f"the demo needs the Python package {needed}, which is not installed; "
+                f'run: pip install "stepscope[{of_extra}]"'
+            )
+    run_folder = Path(args.logdir) / f"{args.framework}-demo-{time.strftime('%Y%m%d-%H%M%S')}"
+    print(f"Training a small {args.framework} model, recorded in {run_folder} ...", flush=True)
+    train(example_path(example), run_folder)
+
+    from stepscope.cli import main
+
+    print()
+    code = main(["summary", str(run_folder), "--format", "brief"])
+    if code != 0:
+        return code
+    print(flush=True)
+    if args.no_view or not sys.stdout.isatty():
+        print(f"To see it in TensorBoard: stepscope view {shlex.quote(args.logdir)}")
+        return 0
+    return main(["view", args.logdir])
+
+
+def example_path(name: str) -> Path:
+    """The example script; it is run as a program, since it imports a framework and this process must not."""
+    spec = find_spec("stepscope_examples")
+    places = (spec.submodule_search_locations or []) if spec else []
+    for place in places:
+        if (Path(place) / name).is_file():
+            return Path(place) / name
+    raise StepscopeError(f"the example {name} is not part of this installation; install stepscope again")
+
+
+def train(script: Path, run_folder: Path) -> None:
+    try:
+        code = subprocess.run([sys.executable, str(script), str(run_folder)], check=False).returncode
+    except KeyboardInterrupt:
+        raise StepscopeError("the demo training was interrupted") from None
+    if code != 0:
+        raise StepscopeError(f"the demo training {script} ended with exit code {code}; its output is above")
