@@ -70,7 +70,7 @@ def test() -> None:
     """Check the types and run the unit tests of the frontend."""
     tools = find_node()
     install_packages(tools)
-    call(tools, "npm", "run", "typecheck")
+    call(tools, "npm", "run", "check")
     call(tools, "npm", "test")
 
 
