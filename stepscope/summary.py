@@ -1,0 +1,361 @@
+"""The summary contract: everything the Summary and Step breakdown tabs show, as plain data.
+
+All times are integer ns, sizes bytes, ratios 0..1. A value that was not measured is None. Definitions of the
+numbers stand in the docstrings of ``stepscope.analysis`` and, collected, in docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from stepscope.analysis.activity import activity_by_step
+from stepscope.analysis.annotations import annotation_times
+from stepscope.analysis.capture import Capture, merge
+from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
+from stepscope.analysis.gpu import gpus
+from stepscope.analysis.kernels import ActivityTime, activity_time, kernels, overlaps_on_queue
+from stepscope.analysis.launches import launches, link
+from stepscope.analysis.memcpy import copies
+from stepscope.analysis.operators import operators
+from stepscope.analysis.percentiles import nearest_rank
+from stepscope.analysis.phases import Phases, phases_by_step
+from stepscope.analysis.quality import launch_notes, overlap_notes, request_notes, step_notes
+from stepscope.analysis.resources import resources
+from stepscope.analysis.steps import Steps, find_steps
+from stepscope.errors import StepscopeError
+from stepscope.runs import Run, Worker
+from stepscope.schema import ACTIVITIES, PHASES, Device, Events, Note, Notes, Window
+
+SUMMARY_VERSION = 1
+
+log = logging.getLogger("stepscope")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """All analyses of one worker.
+
+    ``summary`` is the worker's part of the contract without ``steps``, which stay in columns here: there may
+    be millions. ``steps`` is None if that analysis failed. ``activity`` and ``phases`` have one entry a step;
+    ``steps.deep`` and ``phases.measured`` tell where they hold.
+    """
+
+    summary: dict[str, Any]
+    steps: Steps | None
+    activity: dict[str, np.ndarray] | None
+    phases: Phases | None
+
+    def step_rows(self) -> list[dict[str, Any]] | None:
+        """The steps of the contract, one dictionary each."""
+        if self.steps is None:
+            return None
+        s = self.steps
+        columns = (s.id, s.start_ns, s.host_ns, s.duration_ns, s.complete, s.inferred, s.averaged)
+        activity = _dictionaries(self.activity, ACTIVITIES, s.deep, len(s))
+        phases = self.phases
+        phase = _dictionaries(phases.ns, PHASES, phases.measured, len(s)) if phases else [None] * len(s)
+        rows = zip(s.label, *(c.tolist() for c in columns), activity, phase, strict=True)
+        return [
+            {
+                "id": number if number >= 0 else None,
+                "label": label,
+                "start_ns": start,
+                "host_ns": host,
+                "duration_ns": duration,
+                "complete": complete,
+                "inferred": inferred,
+                "averaged": averaged if averaged > 1 else None,
+                "activity_ns": activity_ns,
+                "phase_ns": phase_ns,
+            }
+            for label, number, start, host, duration, complete, inferred, averaged, activity_ns, phase_ns in rows
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The worker's part of the contract, steps included."""
+        return {**self.summary, "steps": self.step_rows()}
+
+
+def summarize(run: Run) -> dict[str, Any]:
+    """The whole contract for one run. A worker that cannot be read is kept, with a note that says why.
+
+    Raises:
+        StepscopeError: no worker could be read.
+    """
+    analyses: list[Analysis] = []
+    refused: list[StepscopeError] = []
+    workers = []
+    for worker in run.workers:
+        try:
+            analysis = analyse_worker(worker)
+        except StepscopeError as error:
+            refused.append(error)
+            workers.append(_unreadable(worker, error))
+            continue
+        analyses.append(analysis)
+        workers.append(analysis.to_dict())
+    if not analyses:
+        raise refused[0] if refused else StepscopeError(f"{run.path}: this run has no worker to read yet.")
+    _name_apart(workers)
+    note_ranks(workers)
+    return {
+        "schema": SUMMARY_VERSION,
+        "run": run.name,
+        "workers": workers,
+        "step_time_ns": step_time(a.steps for a in analyses),
+        "resources": run_resources(run.workers),
+        "findings": [],
+        "problems": list(run.problems),
+    }
+
+
+def summarize_worker(worker: Worker) -> dict[str, Any]:
+    """One worker's part of the contract.
+
+    Raises:
+        StepscopeError: the worker cannot be read.
+    """
+    return analyse_worker(worker).to_dict()
+
+
+def analyse_worker(worker: Worker) -> Analysis:
+    """Run every analysis on one worker. One that fails leaves a note ``analysis_failed``; its fields are None.
+
+    Raises:
+        StepscopeError: the worker cannot be read.
+    """
+    notes = Notes()
+    windows = _windows(worker, notes)
+    live = worker.live()
+    capture = merge([w.events for w in windows])
+    meta = worker.meta or {}
+
+    def attempt(what: str, analysis: Callable[..., T], *inputs: Any) -> T | None:
+        if any(i is None for i in inputs):  # what it builds on failed, and has its note
+            return None
+        try:
+            return analysis(*inputs)
+        except Exception as error:
+            log.debug("analysis %s failed", what, exc_info=True)
+            notes.add("analysis_failed", f"The analysis of {what} failed ({type(error).__name__}: {error}).")
+            return None
+
+    def noted(found: list[Note] | None) -> None:
+        notes.extend(found or [])
+
+    events = capture.events
+    links = attempt("launches", link, events)
+    steps = attempt("steps", find_steps, live, capture, links)
+    if steps is not None:
+        noted(step_notes(steps, len(live) + len(events)))
+    launched = attempt("launches", launches, events, links)
+    if launched is not None:
+        noted(launch_notes(launched))
+    noted(attempt("overlaps", lambda e: overlap_notes(overlaps_on_queue(e)), events))
+    for window in windows:
+        noted(request_notes(window.events, window.header))
+
+    timeline = attempt("the device timeline", _timeline, windows)
+    sums = attempt("activity times", activity_time, events)
+    kernel_list = attempt("kernels", kernels, events)
+    copy_list = attempt("memory copies", copies, events)
+    operator_list = attempt("operators", operators, events, links)
+    annotation_list = attempt("annotations", annotation_times, live, events)
+    activity = attempt("step activity", activity_by_step, events, steps)
+    phases = attempt("step phases", _phases, live, capture, steps, meta.get("phases", ()))
+    gpu_list = attempt("device use", gpus, events, steps)
+    summary = {
+        "worker": worker.id,
+        "rank": worker.rank,
+        "world_size": worker.world_size,
+        "host": worker.host,
+        "pid": worker.pid,
+        "framework": worker.framework,
+        "devices": _devices(windows, meta),
+        "events": len(live) + len(events),
+        "coverage": _coverage(live, capture, steps),
+        "steps": None,
+        "gpu": _plain(gpu_list),
+        "timeline_ns": timeline,
+        "activity_time_ns": _fields_of(ActivityTime, sums),
+        "precision_ns": None,
+        "kernels": _plain(kernel_list),
+        "memcpy": None if copy_list is None else {kind: asdict(c) for kind, c in copy_list.items()},
+        "launches": _launches(launched) if windows else None,
+        "operators": _plain(operator_list),
+        "annotations": _plain(annotation_list),
+        "quality": [asdict(n) for n in notes.list()],
+    }
+    return Analysis(summary, steps, activity, phases)
+
+
+def step_time(steps: Iterable[Steps | None]) -> dict[str, Any] | None:
+    """Distribution of ``duration_ns`` over the complete steps of all workers; None if there is none.
+
+    Incomplete steps are left out: how long they would have been is not known.
+    """
+    durations = [s.duration_ns[s.complete] for s in steps if s is not None]
+    values = np.concatenate([np.empty(0, np.int64), *durations])
+    if len(values) == 0:
+        return None
+    p50, p90, p95, p99 = nearest_rank(values, 50, 90, 95, 99)
+    return {
+        "count": len(values),
+        "mean": int(values.sum()) / len(values),
+        "p50": p50,
+        "p90": p90,
+        "p95": p95,
+        "p99": p99,
+        "min": int(values.min()),
+        "max": int(values.max()),
+    }
+
+
+def run_resources(workers: Iterable[Worker]) -> dict[str, Any] | None:
+    """Distributions of the resource monitors' samples by host; None where there was no monitor."""
+    by_host: dict[str, list] = {}
+    for worker in workers:
+        try:
+            table = worker.monitor()
+        except StepscopeError:
+            continue
+        if table is not None and table.num_rows:
+            by_host.setdefault(worker.host or "unknown", []).append(table)
+    if not by_host:
+        return None
+    return {host: {m: asdict(r) for m, r in resources(tables).items()} for host, tables in by_host.items()}
+
+
+def note_ranks(workers: Sequence[dict[str, Any]]) -> None:
+    """Add the notes that only a look at all workers of a run can give: ranks told twice, or not at all."""
+    ranks = Counter(w["rank"] for w in workers if w["rank"] is not None)
+    for worker in workers:
+        rank, quality = worker["rank"], worker["quality"]
+        if rank is None and len(workers) > 1 and not any(n["code"] == "rank_unknown" for n in quality):
+            detail = "Neither the file's metadata nor its name tells the rank."
+            quality.append(asdict(Note("rank_unknown", 1, detail)))
+        elif rank is not None and ranks[rank] > 1:
+            detail = f"{ranks[rank]} workers of this run say that they are rank {rank}; they are kept apart."
+            quality.append(asdict(Note("duplicate_rank", 1, detail)))
+
+
+def _windows(worker: Worker, notes: Notes) -> list[Window]:
+    """The readable windows, and into ``notes`` what is known of their quality."""
+    windows: list[Window] = []
+    try:
+        for window in worker.windows():
+            windows.append(window)
+    except StepscopeError as error:
+        if worker.meta is None:  # a trace file: nothing else is known of this worker
+            raise
+        notes.add("unreadable_window", str(error))
+    notes.extend(worker.notes)
+    for window in windows:
+        # A recorded worker knows its rank from the job, whatever the profiler's file says.
+        notes.extend([n for n in window.notes if n.code != "rank_unknown" or worker.rank is None])
+    return windows
+
+
+def _timeline(windows: list[Window]) -> dict[str, int | None]:
+    parts = [t for t in (device_timeline(w.events) for w in windows) if t is not None]
+    return _fields_of(DeviceTimeline, sum(parts, start=DeviceTimeline()) if parts else None)
+
+
+def _phases(live: Events, capture: Capture, steps: Steps, visible: Iterable[str]) -> Phases:
+    """Phases from where the steps come from: the always-on stream, or the deep windows without one.
+
+    A step that only a deep window saw beside an always-on stream has no phases: the stream lost its part.
+    """
+    if len(live) == 0:
+        return phases_by_step(capture.events, steps, visible)
+    phases = phases_by_step(live, steps, visible)
+    return replace(phases, measured=phases.measured & steps.from_live)
+
+
+def _devices(windows: list[Window], meta: dict[str, Any]) -> list[dict[str, Any]]:
+    """Devices by id, from the windows, else from worker.json."""
+    known = {f.name for f in fields(Device)}
+    told = [Device(**{k: v for k, v in d.items() if k in known}) for d in meta.get("devices", []) if "id" in d]
+    found = {d.id: d for d in (*told, *(d for w in windows for d in w.devices))}
+    return [
+        {"id": d.id, "name": d.name, "sm_count": d.sm_count, "memory_bytes": d.memory_bytes}
+        for _, d in sorted(found.items())
+    ]
+
+
+def _coverage(live: Events, capture: Capture, steps: Steps | None) -> dict[str, Any]:
+    """How much of the job the numbers stand for."""
+    starts = [*capture.extent_ns[:, 0].tolist(), *([int(live.ts_ns.min())] if len(live) else [])]
+    ends = [*capture.extent_ns[:, 1].tolist(), *([int(live.end_ns.max())] if len(live) else [])]
+    return {
+        "steps": None if steps is None else len(steps),
+        "deep_steps": None if steps is None else int(np.count_nonzero(steps.deep)),
+        "windows": len(capture),
+        "first_ns": min(starts) if starts and len(live) + len(capture.events) else None,
+        "last_ns": max(ends) if ends and len(live) + len(capture.events) else None,
+    }
+
+
+def _launches(launched: Any) -> dict[str, Any] | None:
+    return None if launched is None else {k: v for k, v in asdict(launched).items() if k != "before_call"}
+
+
+def _plain(rows: Sequence[Any] | None) -> list[dict[str, Any]] | None:
+    return None if rows is None else [asdict(r) for r in rows]
+
+
+def _fields_of(kind: type, value: Any) -> dict[str, Any]:
+    """The fields of a result, all None where there is none."""
+    return {f.name: getattr(value, f.name, None) for f in fields(kind)}
+
+
+def _dictionaries(
+    columns: dict[str, np.ndarray] | None, names: tuple[str, ...], holds: np.ndarray, count: int
+) -> list[dict[str, int | None] | None]:
+    """One dictionary a step, with None for columns that are absent; None for steps where nothing holds."""
+    if columns is None:
+        return [None] * count
+    lists = [columns[n].tolist() if n in columns else [None] * count for n in names]
+    rows = (dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True))
+    return [row if ok else None for row, ok in zip(rows, holds.tolist(), strict=True)]
+
+
+def _unreadable(worker: Worker, error: StepscopeError) -> dict[str, Any]:
+    """The contract's entry of a worker that could not be read."""
+    empty = dict.fromkeys(("rank", "world_size", "host", "pid"))
+    return {
+        "worker": worker.id,
+        **empty,
+        "framework": "unknown",
+        "devices": [],
+        "events": 0,
+        "coverage": {"steps": 0, "deep_steps": 0, "windows": 0, "first_ns": None, "last_ns": None},
+        "steps": [],
+        "gpu": [],
+        "timeline_ns": _fields_of(DeviceTimeline, None),
+        "activity_time_ns": _fields_of(ActivityTime, None),
+        "precision_ns": None,
+        "kernels": [],
+        "memcpy": {},
+        "launches": None,
+        "operators": [],
+        "annotations": [],
+        "quality": [asdict(Note("unreadable", 1, str(error)))],
+    }
+
+
+def _name_apart(workers: Sequence[dict[str, Any]]) -> None:
+    """Make the names of workers unique within the run."""
+    taken: set[str] = set()
+    for worker in workers:
+        name, n = worker["worker"], 2
+        while worker["worker"] in taken:
+            worker["worker"], n = f"{name}#{n}", n + 1
+        taken.add(worker["worker"])
