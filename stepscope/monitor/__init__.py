@@ -1,0 +1,126 @@
+"""The resource monitor: a sampler process of its own, beside the training process and not slowed by it.
+
+Every sample is a row (ts_ns, metric, index, value) of ``MONITOR_SCHEMA``. Ratios are 0..1, sizes bytes,
+rates bytes/s. A rate stands for the time since the sample before it, and its ``ts_ns`` is the end of that time.
+What cannot be measured here is absent, never 0; a counter that goes backwards gives no sample.
+
+| metric | index | value |
+|---|---|---|
+| ``cpu`` | -1 | share of the host's CPU time that was neither idle nor waiting for I/O, all cores |
+| ``cpu_core`` | core | the same of one core |
+| ``iowait`` | -1 | share of the host's CPU time that was idle with I/O outstanding (Linux) |
+| ``memory_used``, ``memory_total`` | -1 | bytes of the host; used = total - available |
+| ``process_cpu`` | -1 | cores that the training process and its children kept busy: 1.0 is one core |
+| ``process_memory`` | -1 | bytes: sum of their resident sets (pages that forked workers share count once each) |
+| ``network_receive``, ``network_send`` | -1 | bytes/s of the hardware interfaces, else of all but loopback; no RDMA |
+| ``disk_read``, ``disk_write`` | -1 | bytes/s of the physical disks |
+| ``gpu`` | NVML index | share of the GPU's own sampling period (1/6 to 1 s) in which some kernel ran |
+| ``gpu_memory_used``, ``gpu_memory_total`` | NVML index | bytes |
+| ``cgroup_cpu_limit`` | -1 | cores that the cgroup may use; absent without a limit |
+| ``cgroup_memory_limit`` | -1 | bytes; absent without a limit |
+| ``cgroup_memory_used`` | -1 | bytes less the file cache that the kernel can just drop; absent without a limit |
+
+The sampler itself is not counted among the children. It ends when the training process does, however that
+ends: the pipe on its standard input closes, or its parent is another one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from stepscope.errors import StepscopeError
+from stepscope.schema import Note
+from stepscope.store import WorkerFolder
+from stepscope.store.layout import read_json
+
+#: The sampling intervals that can be asked for.
+INTERVALS_MS = (100, 200, 500, 1000, 5000, 60000)
+#: Beside the stream, and only if the sampler had to leave something out: {"notes": [...]}.
+NOTES_FILE = "monitor-notes.json"
+
+_PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+
+
+class MonitorProcess:
+    """A running sampler. Keep it until ``stop``: dropping it closes its pipe, which ends the sampler."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: WorkerFolder) -> None:
+        self.pid = process.pid
+        self._process = process
+        self._folder = folder
+        self._owner = os.getpid()
+
+    def stop(self, timeout_s: float = 5.0) -> None:
+        """Let the sampler write its last batch and end; kill it after ``timeout_s``. Harmless when called twice.
+
+        In a forked child it does nothing: the sampler is the parent's.
+        """
+        pipe = self._process.stdin
+        if os.getpid() != self._owner or pipe is None or pipe.closed:
+            return
+        try:
+            # A forked DataLoader worker may hold a copy of the pipe: a byte ends the sampler, closing might not.
+            pipe.write(b"\n")
+            pipe.close()
+        except OSError:  # it has ended already
+            pass
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def notes(self) -> list[Note]:
+        """What the sampler could not measure, and why; empty if it measured all that is here."""
+        try:
+            return [Note(**note) for note in read_json(self._folder.path / NOTES_FILE)["notes"]]
+        except StepscopeError:
+            return []
+
+
+def start_monitor(folder: WorkerFolder, interval_ms: int = 500) -> MonitorProcess:
+    """Start sampling this process and its host into ``folder.monitor_path()``.
+
+    Args:
+        folder: the worker folder of this process; it exists already.
+        interval_ms: one of ``INTERVALS_MS``.
+
+    Raises:
+        StepscopeError: another interval, or the sampler process cannot be started.
+    """
+    if interval_ms not in INTERVALS_MS or isinstance(interval_ms, bool):
+        allowed = ", ".join(map(str, INTERVALS_MS))
+        raise StepscopeError(f"monitor_interval_ms={interval_ms!r}: give one of {allowed}.")
+    path = folder.path.resolve()
+    command = [sys.executable, "-m", "stepscope.monitor", str(path), str(os.getpid()), str(interval_ms)]
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            # `-m` searches the working directory first: a folder without Python files shadows no module.
+            cwd=path,
+            env=_environment(),
+            # Ctrl+C and a kill of the job's process group then leave it the moment to write its last batch.
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise StepscopeError(f"{sys.executable}: the monitor process cannot be started ({error}).") from error
+    return MonitorProcess(process, folder)
+
+
+def _environment() -> dict[str, str]:
+    """The environment in which the child finds this same package, and starts no thread pools."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # The child starts in another folder, so relative entries must be made absolute.
+    paths = [os.path.abspath(p) for p in env.get("PYTHONPATH", "").split(os.pathsep) if p]
+    # An installed package is found anyway, and site-packages on PYTHONPATH would come before the standard library.
+    if _PACKAGE_ROOT.name not in ("site-packages", "dist-packages"):
+        paths.append(str(_PACKAGE_ROOT))
+    if paths:
+        env["PYTHONPATH"] = os.pathsep.join(paths)
+    return env

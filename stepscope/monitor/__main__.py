@@ -1,0 +1,73 @@
+"""The sampler process, started by ``start_monitor``: ``python -m stepscope.monitor FOLDER PARENT_PID INTERVAL_MS``.
+
+It ends when a byte or the end of its standard input arrives, when its parent is gone, or at SIGTERM.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from stepscope.monitor import NOTES_FILE
+from stepscope.monitor.cgroup import CgroupSource
+from stepscope.monitor.gpu import GpuSource, open_nvml
+from stepscope.monitor.host import CounterSource, CpuSource, MemorySource, disk_counters, network_counters
+from stepscope.monitor.process import ProcessSource
+from stepscope.monitor.sampler import Sampler, Source
+from stepscope.schema import Note, Notes
+from stepscope.store import WorkerFolder
+from stepscope.store.layout import write_json
+
+
+def main(folder: WorkerFolder, parent: int, interval_ms: int) -> None:
+    """Sample until the parent ends. A failure is left in the notes file: nobody reads this process's output."""
+    ended = threading.Event()
+    threading.Thread(target=_wait_for_parent, args=(ended,), daemon=True).start()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    notes_path = folder.path / NOTES_FILE
+    notes = Notes()
+    try:
+        sampler = Sampler(_sources(parent, notes), folder.monitor_path(), notes_path, notes)
+        sampler.run(interval_ms * 1_000_000, ended, orphaned=lambda: os.getppid() != parent)
+    except Exception as error:
+        stopped = Note("monitor_stopped", 1, f"The resource monitor ended early: {error!r}")
+        write_json(notes_path, {"notes": [asdict(n) for n in [*notes.list(), stopped]]})
+
+
+def _sources(parent: int, notes: Notes) -> list[Source]:
+    makers: list[Callable[[], Source]] = [
+        CpuSource,
+        MemorySource,
+        lambda: CounterSource(network_counters),
+        lambda: CounterSource(disk_counters),
+        lambda: ProcessSource(parent),
+        lambda: CgroupSource(parent),
+    ]
+    nvml = open_nvml()
+    if nvml is not None:
+        makers.append(lambda: GpuSource(nvml, notes))
+    sources: list[Source] = []
+    for make in makers:
+        try:
+            sources.append(make())
+        except Exception as error:
+            notes.add("monitor_source_failed", f"A source of the resource monitor could not be opened: {error!r}")
+    return sources
+
+
+def _wait_for_parent(ended: threading.Event) -> None:
+    try:
+        os.read(sys.stdin.fileno(), 1)
+    except (OSError, ValueError):
+        pass
+    ended.set()
+
+
+if __name__ == "__main__":
+    main(WorkerFolder(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))
