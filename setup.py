@@ -96,6 +96,7 @@ TEST = [
     "playwright>=1.40",
     "pytest>=8",
     "ruff>=0.6",
+    "setuptools>=68",  # builds the sdist and the wheel that tests look into
 ]
 
 setup(

@@ -1,0 +1,40 @@
+"""What all tests share: a cache folder of their own, a hypothesis profile, a real Chromium."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+# No test measures wall time, and neither does hypothesis: CI machines are small and shared.
+settings.register_profile("stepscope", deadline=None)
+settings.load_profile("stepscope")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Imports of trace files are cached in the user's cache folder; tests neither use nor fill that one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium: the one on PATH, else Playwright's own. `make test` sees to it that one is there."""
+    from playwright.sync_api import sync_playwright
+
+    on_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    as_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    arguments = ["--disable-gpu", *(["--no-sandbox"] if as_root else [])]  # the sandbox refuses to run as root
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=on_path, args=arguments)
+        yield browser
+        browser.close()
