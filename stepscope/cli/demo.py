@@ -1,9 +1,11 @@
-"""``stepscope demo``: trains a small real model under the profiler, prints five lines, opens TensorBoard."""
+"""Train a small real model under the profiler, print what it found in five lines, open TensorBoard on it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -14,6 +16,9 @@ from stepscope.errors import StepscopeError
 
 NAME = "demo"
 HELP = "train a small model under the profiler and show the result in TensorBoard"
+
+#: What ``stepscope view`` returns when Ctrl+C ends it.
+INTERRUPTED = 130
 
 #: framework -> (the module that it needs, the extra that installs it, the example that is run)
 FRAMEWORKS = {
@@ -44,15 +49,22 @@ def run(args: argparse.Namespace) -> int:
 
     from stepscope.cli import main
 
-    print()
+    print(flush=True)
     code = main(["summary", str(run_folder), "--format", "brief"])
     if code != 0:
         return code
     print(flush=True)
     if args.no_view or not sys.stdout.isatty():
-        print(f"To see it in TensorBoard: stepscope view {shlex.quote(args.logdir)}")
+        print(f"To see it in TensorBoard: {stepscope_command()} view {shlex.quote(args.logdir)}")
         return 0
-    return main(["view", args.logdir])
+    code = main(["view", args.logdir])
+    return 0 if code == INTERRUPTED else code
+
+
+def stepscope_command() -> str:
+    """How the user can start ``stepscope`` again: the environment it lies in need not be on PATH."""
+    installed = Path(sys.executable).with_name("stepscope")
+    return "stepscope" if shutil.which("stepscope") or not installed.exists() else os.path.relpath(installed)
 
 
 def example_path(name: str) -> Path:
