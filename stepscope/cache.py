@@ -13,7 +13,7 @@ from pathlib import Path
 from stepscope import importers
 from stepscope.errors import StepscopeError
 from stepscope.schema import Window
-from stepscope.store import read_window, write_window
+from stepscope.store import read_window, read_window_meta, write_window
 
 #: Raise it when an importer changes what it makes of a file.
 IMPORTER_VERSION = 1
@@ -40,6 +40,15 @@ def entry(path: Path) -> Path | None:
     except OSError:
         return None
     return next((p / key for p in _places(path) if (p / key / "window.json").is_file()), None)
+
+
+def about(path: Path) -> Window | None:
+    """What the cached window says of itself, without its events; None where there is none."""
+    cached = entry(path)
+    try:
+        return None if cached is None else read_window_meta(cached)
+    except StepscopeError:
+        return None
 
 
 def load(path: Path) -> Window:

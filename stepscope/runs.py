@@ -20,7 +20,7 @@ import pyarrow as pa
 from stepscope import cache, importers
 from stepscope.errors import StepscopeError
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Events, Lane, Note, Window
-from stepscope.store import RunFolder, WorkerFolder, layout_rows, read_stream, read_window
+from stepscope.store import RunFolder, StreamReader, WorkerFolder, layout_rows, read_window
 from stepscope.store.layout import PLUGIN_DIR
 
 #: A worker that has not said that it ended counts as running while data is younger than this.
@@ -60,6 +60,15 @@ class Worker(Protocol):
         """The always-on rows: STEP, PHASE and ANNOTATION, lanes are threads."""
         ...
 
+    def live_reader(self) -> StreamReader | None:
+        """Reads the always-on rows (LIVE_SCHEMA) as they come in, or None where nothing is always on."""
+        ...
+
+    def window_ids(self) -> list[str]:
+        """The finished deep windows, in order; the ids of old ones stay while new ones come."""
+        ...
+
+    def window(self, window_id: str) -> Window: ...
     def windows(self) -> Iterator[Window]: ...
     def monitor(self) -> pa.Table | None:
         """Resource samples (MONITOR_SCHEMA), or None where there was no monitor."""
@@ -78,15 +87,19 @@ class RecordedWorker:
         self.host: str | None = self.meta.get("host")
         self.pid: int | None = self.meta.get("pid")
         self.framework: str = self.meta.get("framework") or "unknown"
+        self._damage: dict[str, Note] = {}
 
     @property
     def notes(self) -> list[Note]:
-        return [Note(n["code"], n["count"], n["detail"]) for n in self.meta.get("notes", [])]
+        """The recorder's notes, and what proved damaged in the files read so far."""
+        told = [Note(n["code"], n["count"], n["detail"]) for n in self.meta.get("notes", [])]
+        return told + list(self._damage.values())
 
     @property
     def updated_ns(self) -> int:
-        paths = (self.folder.live_path(), self.folder.monitor_path(), self.folder.path / "worker.json")
-        return max((p.stat().st_mtime_ns for p in paths if p.exists()), default=0)
+        folder = self.folder
+        paths = (folder.live_path(), folder.monitor_path(), folder.path / "worker.json", folder.path / "windows")
+        return max((t for t in map(_modified_ns, paths) if t is not None), default=0)
 
     @property
     def is_live(self) -> bool:
@@ -96,15 +109,44 @@ class RecordedWorker:
         path = self.folder.live_path()
         if not path.exists():
             return Events.empty()
-        return live_events(read_stream(path, LIVE_SCHEMA), self.meta)
+        return live_events(self._stream(path, LIVE_SCHEMA), self.meta)
+
+    def live_reader(self) -> StreamReader | None:
+        path = self.folder.live_path()
+        return StreamReader(path, LIVE_SCHEMA) if path.exists() else None
+
+    def window_ids(self) -> list[str]:
+        return [path.name for path in self.folder.windows()]
+
+    def window(self, window_id: str) -> Window:
+        """One deep window.
+
+        Raises:
+            StepscopeError: it is damaged.
+        """
+        return read_window(self.folder.path / "windows" / window_id)
 
     def windows(self) -> Iterator[Window]:
-        for path in self.folder.windows():
-            yield read_window(path)
+        """The readable windows; one that is damaged leaves a note."""
+        for window_id in self.window_ids():
+            try:
+                window = self.window(window_id)
+            except StepscopeError as error:
+                self._damage[window_id] = Note("unreadable_window", 1, str(error))
+            else:
+                yield window
 
     def monitor(self) -> pa.Table | None:
         path = self.folder.monitor_path()
-        return read_stream(path, MONITOR_SCHEMA) if path.exists() else None
+        return self._stream(path, MONITOR_SCHEMA) if path.exists() else None
+
+    def _stream(self, path: Path, schema: pa.Schema) -> pa.Table:
+        reader = StreamReader(path, schema)
+        table = reader.read()
+        if reader.damaged:
+            detail = f"{path.name}: batches could not be decoded and are left out; the others are shown."
+            self._damage[path.name] = Note("damaged_stream", reader.damaged, detail)
+        return table
 
 
 class FileWorker:
@@ -139,6 +181,8 @@ class FileWorker:
         return self._about is not None or cache.entry(self.path) is not None
 
     def _known(self) -> Window:
+        if self._about is None and self.use_cache:
+            self._about = cache.about(self.path)
         if self._about is None:
             self.load()
         assert self._about is not None
@@ -170,13 +214,19 @@ class FileWorker:
 
     @property
     def updated_ns(self) -> int:
-        try:
-            return self.path.stat().st_mtime_ns
-        except OSError:
-            return 0
+        return _modified_ns(self.path) or 0
 
     def live(self) -> Events:
         return Events.empty()
+
+    def live_reader(self) -> StreamReader | None:
+        return None
+
+    def window_ids(self) -> list[str]:
+        return [self.id]
+
+    def window(self, window_id: str) -> Window:
+        return self.load()
 
     def windows(self) -> Iterator[Window]:
         yield self.load()
@@ -254,6 +304,13 @@ def find_runs(logdir: str | os.PathLike[str], use_cache: bool = True) -> list[Ru
             runs.append(run)
         subfolders[:] = sorted(d for d in subfolders if d != "plugins" and not d.startswith("."))
     return sorted(runs, key=lambda run: max((w.updated_ns for w in run.workers), default=0), reverse=True)
+
+
+def _modified_ns(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def _run_id(folder: Path, logdir: Path) -> str:

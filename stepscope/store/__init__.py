@@ -2,7 +2,17 @@
 
 from stepscope.store.layout import RunFolder, WorkerFolder
 from stepscope.store.rows import layout_rows
-from stepscope.store.streams import StreamWriter, read_stream
-from stepscope.store.windows import read_window, write_window
+from stepscope.store.streams import StreamReader, StreamWriter, read_stream
+from stepscope.store.windows import read_window, read_window_meta, write_window
 
-__all__ = ["RunFolder", "StreamWriter", "WorkerFolder", "layout_rows", "read_stream", "read_window", "write_window"]
+__all__ = [
+    "RunFolder",
+    "StreamReader",
+    "StreamWriter",
+    "WorkerFolder",
+    "layout_rows",
+    "read_stream",
+    "read_window",
+    "read_window_meta",
+    "write_window",
+]

@@ -14,16 +14,25 @@ def layout_rows(events: Events) -> Events:
     kernels recorded on one stream) it can put two open slices on one row; such lanes are laid out again
     with a row kept until its slice ends. Instants take up one nanosecond.
     """
-    if len(events) == 0:
-        return events
-    events = events.take(np.lexsort((-events.dur_ns, events.ts_ns, events.lane)))
-    end = events.ts_ns + np.maximum(events.dur_ns, 1)
-    depth = np.zeros(len(events), np.int64)
-    bounds = np.flatnonzero(np.diff(events.lane, prepend=events.lane[0] - 1, append=events.lane[-1] + 1))
+    order, depth = row_order(events.lane, events.ts_ns, events.dur_ns)
+    events = events.take(order)
+    events.depth = depth
+    return events
+
+
+def row_order(lane: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The order (n,) that sorts slices by lane, depth, start, and the depth of each in that order."""
+    order = np.lexsort((-dur_ns, ts_ns, lane))
+    lane, ts_ns = lane[order], ts_ns[order]
+    end_ns = ts_ns + np.maximum(dur_ns[order], 1)
+    depth = np.zeros(len(order), np.int64)
+    bounds = np.append(np.flatnonzero(np.diff(lane, prepend=lane[:1] - 1)), len(lane))
     for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        depth[a:b] = _open_at_start(events.ts_ns[a:b], end[a:b])
-    events.depth = np.minimum(depth, np.iinfo(COLUMN_DTYPES["depth"]).max).astype(np.int16)
-    return events.take(np.lexsort((events.ts_ns, events.depth, events.lane)))
+        depth[a:b] = _open_at_start(ts_ns[a:b], end_ns[a:b])
+    dtype = COLUMN_DTYPES["depth"]
+    depth = np.minimum(depth, np.iinfo(dtype).max).astype(dtype)
+    by_depth = np.lexsort((ts_ns, depth, lane))
+    return order[by_depth], depth[by_depth]
 
 
 def _open_at_start(ts: np.ndarray, end: np.ndarray) -> np.ndarray:

@@ -15,6 +15,9 @@ from stepscope.errors import StepscopeError
 # zstd: 3 to 6 times smaller than plain on spans, and the codec runs without the GIL.
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
+# What pyarrow raises on bytes that are no message: a damaged length is a failed allocation.
+_UNREADABLE = (pa.ArrowException, OSError, MemoryError)
+
 
 class StreamWriter:
     """Writes batches of one schema to a new file; each ``append`` reaches the kernel before it returns.
@@ -45,27 +48,69 @@ class StreamWriter:
         return os.fstat(self._file.fileno()).st_size
 
 
+class StreamReader:
+    """Reads a stream that may still be written or was cut; each ``read`` gives what came since the last.
+
+    ``damaged`` counts batches of full length whose content could not be decoded; they are left out.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self.path = path
+        self.schema = schema
+        self.damaged = 0
+        self._offset = 0  # behind the last whole message
+
+    def read(self) -> pa.Table:
+        """The batches that became whole since the last call.
+
+        Raises:
+            StepscopeError: the file is missing, or it is a stream of something else.
+        """
+        try:
+            with open(self.path, "rb") as file:
+                file.seek(self._offset)
+                data = pa.BufferReader(file.read())
+        except OSError as error:
+            raise StepscopeError(f"{self.path}: cannot be read ({error.strerror}).") from error
+        batches: list[pa.RecordBatch] = []
+        messages = pa.ipc.MessageReader.open_stream(data)
+        begin = self._offset
+        while True:
+            try:
+                message = messages.read_next_message()
+            except (StopIteration, *_UNREADABLE):  # the end for now: nothing more, or a cut message
+                return pa.Table.from_batches(batches, self.schema)
+            if message.type == "schema":
+                self._check(message)
+            else:
+                batches += self._decode(message)
+            self._offset = begin + data.tell()
+
+    def _check(self, message: pa.ipc.Message) -> None:
+        try:
+            same = pa.ipc.read_schema(message).equals(self.schema)
+        except _UNREADABLE:
+            self.damaged += 1  # the batches may still be whole
+            return
+        if not same:
+            raise StepscopeError(
+                f"{self.path}: holds other columns than this version writes; it was made by another version."
+            )
+
+    def _decode(self, message: pa.ipc.Message) -> list[pa.RecordBatch]:
+        try:
+            batch = pa.ipc.read_record_batch(message, self.schema)
+            batch.validate(full=True)
+        except _UNREADABLE:
+            self.damaged += 1
+            return []
+        return [batch]
+
+
 def read_stream(path: Path, schema: pa.Schema) -> pa.Table:
     """All whole batches of a stream that may still be written or was cut.
 
     Raises:
         StepscopeError: the file is missing, or it is a stream of something else.
     """
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise StepscopeError(f"{path}: cannot be read ({error.strerror}).") from error
-    batches: list[pa.RecordBatch] = []
-    try:
-        reader = pa.ipc.open_stream(data)
-    except pa.ArrowInvalid:  # nothing but a cut header: the writer died in its first microsecond
-        return schema.empty_table()
-    if not reader.schema.equals(schema):
-        raise StepscopeError(f"{path}: holds other columns than this version writes; it was made by another version.")
-    while True:
-        try:
-            batches.append(reader.read_next_batch())
-        except (StopIteration, pa.ArrowInvalid, OSError):
-            break
-    return pa.Table.from_batches(batches, schema)
+    return StreamReader(path, schema).read()

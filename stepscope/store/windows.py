@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stepscope.errors import StepscopeError
-from stepscope.schema import ARGS_SCHEMA, EVENT_SCHEMA, Events, Lane, Window
+from stepscope.schema import ARGS_SCHEMA, EVENT_SCHEMA, NONE, Events, Lane, Window
 from stepscope.store.layout import read_json, write_json
 from stepscope.store.rows import layout_rows
 
 # Times sorted within a row differ little from one to the next: delta coding before zstd halves them.
 _ENCODING = {field.name: "DELTA_BINARY_PACKED" for field in EVENT_SCHEMA if field.type in (pa.int64(), pa.int32())}
 _PLAIN_DICTIONARY = ["name"]
+
+_DAMAGED = (OSError, pa.ArrowException, KeyError, TypeError, ValueError)
 
 
 def write_window(folder: Path, window: Window) -> None:
@@ -67,6 +69,33 @@ def read_window(folder: Path) -> Window:
         table = pq.read_table(folder / "events.parquet", read_dictionary=["name"])
         args = pq.read_table(folder / "args.parquet").column("args").to_pylist()
         lanes = [Lane(**lane) for lane in meta["lanes"]]
-        return Window.from_meta(meta, Events.from_table(table, lanes, args))
-    except (OSError, pa.ArrowException, KeyError, TypeError) as error:
-        raise StepscopeError(f"{folder}: is damaged ({error}). Remove this folder; the other windows stay.") from error
+        events = Events.from_table(table, lanes, args)
+        _check_indices(events)
+        return Window.from_meta(meta, events)
+    except _DAMAGED as error:
+        raise _damaged(folder, error) from error
+
+
+def read_window_meta(folder: Path) -> Window:
+    """A window without its events.
+
+    Raises:
+        StepscopeError: ``window.json`` is missing or damaged.
+    """
+    meta = read_json(folder / "window.json")
+    try:
+        return Window.from_meta(meta, Events.empty())
+    except _DAMAGED as error:
+        raise _damaged(folder, error) from error
+
+
+def _check_indices(events: Events) -> None:
+    """The files of a window fit each other, or an index would fail far from here."""
+    for column, size in (("lane", len(events.lanes)), ("args", len(events.args_values)), ("name", len(events.names))):
+        values = getattr(events, column)
+        if len(values) and (values.max() >= size or values.min() < NONE):
+            raise ValueError(f"column {column} points beyond its {size} values")
+
+
+def _damaged(folder: Path, error: Exception) -> StepscopeError:
+    return StepscopeError(f"{folder}: is damaged ({error}). Remove this folder; the other windows stay.")
