@@ -1,0 +1,44 @@
+"""The ``stepscope`` command. One module a subcommand, each with NAME, HELP, add_arguments and run.
+
+Subcommand modules import what they need inside ``run``, so that ``stepscope --help`` and a wrong argument
+answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from stepscope import __version__
+from stepscope.errors import StepscopeError
+
+_MODULES = ("summary", "import_traces", "view", "demo")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; returns the exit status. Errors of the user are one line and status 2."""
+    parser = argparse.ArgumentParser(prog="stepscope", description="A profiler for PyTorch and TensorFlow training.")
+    parser.add_argument("--version", action="version", version=f"stepscope {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in _MODULES:
+        module = importlib.import_module(f"stepscope.cli.{name}")
+        sub = subparsers.add_parser(module.NAME, help=module.HELP, description=module.__doc__)
+        module.add_arguments(sub)
+        sub.set_defaults(run=module.run)
+    args = parser.parse_args(argv)
+    try:
+        status = int(args.run(args))
+        sys.stdout.flush()
+        return status
+    except StepscopeError as error:
+        print(f"stepscope: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader (head, a pager) has left. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141  # what a shell reports for SIGPIPE
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,40 @@
+"""Print the numbers of a run: step times, where the time goes, kernels, operators, data quality."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+NAME = "summary"
+HELP = "print the numbers of a run or a trace"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path",
+        help="a run folder, a log directory with one run, a folder of trace files, or one trace file "
+        "(*.pt.trace.json[.gz], *.json[.gz], *.xplane.pb)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "brief"),
+        default="text",
+        help="text: one screen; json: everything, for scripts; brief: five lines (default: text)",
+    )
+    parser.add_argument("--worker", help="text: the worker to show in detail, by name or rank (default: the first)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from stepscope.report import text
+    from stepscope.runs import open_run
+    from stepscope.summary import summarize
+
+    summary = summarize(open_run(args.path))
+    if args.format == "json":
+        print(json.dumps(summary, allow_nan=False))
+        return 0
+    if hasattr(sys.stdout, "reconfigure"):  # names may hold what the terminal's encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
+    print(text.brief(summary) if args.format == "brief" else text.report(summary, args.worker))
+    return 0

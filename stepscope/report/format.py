@@ -1,0 +1,61 @@
+"""Numbers and names as a reader wants them: three significant digits, units, plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NOT_MEASURED = "not measured"
+
+
+def time(ns: float | None) -> str:
+    """A duration: 1234567 is "1.23 ms"."""
+    if ns is None:
+        return NOT_MEASURED
+    return _scaled(ns, 1000, ("ns", "us", "ms", "s"))
+
+
+def size(count: float | None) -> str:
+    """Bytes in powers of 1024."""
+    return NOT_MEASURED if count is None else _scaled(count, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+def rate(bytes_per_s: float | None) -> str:
+    """Bytes per second in powers of 1000, as device makers state bandwidth."""
+    return NOT_MEASURED if bytes_per_s is None else _scaled(bytes_per_s, 1000, ("B/s", "kB/s", "MB/s", "GB/s", "TB/s"))
+
+
+def percent(ratio: float | None) -> str:
+    return NOT_MEASURED if ratio is None else f"{ratio * 100:.1f} %"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def name(text: str, width: int = 60) -> str:
+    """A name from a trace, safe for a terminal and no wider than ``width``."""
+    safe = "".join(c if c.isprintable() else "?" for c in text)
+    return safe if len(safe) <= width else safe[: width - 3] + "..."
+
+
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
+    """Lines of aligned columns, indented by two; columns whose number is in ``right`` end flush."""
+    if not rows:
+        return []
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
+        lines.append(("  " + "  ".join(cells)).rstrip())
+    return lines
+
+
+def _scaled(value: float, base: int, units: Sequence[str]) -> str:
+    scaled, unit = float(value), units[0]
+    for unit in units:
+        if abs(scaled) < base or unit == units[-1]:
+            break
+        scaled /= base
+    if unit == units[0] or abs(scaled) >= 100:
+        return f"{scaled:,.0f} {unit}"
+    return f"{scaled:.3g} {unit}" if abs(scaled) < 10 else f"{scaled:.1f} {unit}"

@@ -1,0 +1,241 @@
+"""The summary as text: one screen (``report``) or five lines (``brief``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepscope.errors import StepscopeError
+from stepscope.report import format as fmt
+from stepscope.schema import ACTIVITIES, PHASES
+
+TOP = 6
+
+
+def brief(summary: dict[str, Any]) -> str:
+    """Five lines: what ran, step times, where the time goes, how busy the machine was, data quality."""
+    workers = summary["workers"]
+    notes: dict[str, int] = {}
+    for worker in workers:
+        for note in worker["quality"]:
+            notes[note["code"]] = notes.get(note["code"], 0) + note["count"]
+    return "\n".join(
+        (
+            f"run      {fmt.name(summary['run'])}: {_what_ran(workers)}",
+            f"steps    {_step_line(summary)}",
+            f"time     {_time_line(workers)}",
+            f"busy     {_busy_line(summary)}",
+            "quality  " + (", ".join(f"{code} {n:,}" for code, n in notes.items()) or "nothing to note"),
+        )
+    )
+
+
+def report(summary: dict[str, Any], which: str | None = None) -> str:
+    """One screen.
+
+    Args:
+        summary: the contract (``stepscope.summary.summarize``).
+        which: name or rank of the worker to show in detail; the first if None.
+
+    Raises:
+        StepscopeError: no worker has this name or rank.
+    """
+    worker = _choose(summary["workers"], which)
+    lines = [f"Run {fmt.name(summary['run'])}: {_what_ran(summary['workers'])}", f"Steps: {_step_line(summary)}"]
+    if len(summary["workers"]) > 1:
+        lines += ["", "Workers", *_workers(summary["workers"]), "", f"In detail: {fmt.name(worker['worker'], 100)}"]
+    for title, body in (
+        ("Where the time goes, by phase of the loop", _shares(worker, "phase_ns", "host_ns", PHASES)),
+        ("Where the time goes, by activity", _shares(worker, "activity_ns", "duration_ns", ACTIVITIES)),
+        ("Devices", _devices(worker)),
+        ("Host", _host(summary, worker)),
+        ("Top kernels", _kernels(worker)),
+        ("Memory copies", _copies(worker)),
+        ("Top operators", _operators(worker)),
+        ("Annotations", _annotations(worker)),
+        ("Data quality", _quality(worker, summary.get("problems", []))),
+    ):
+        if body:
+            lines += ["", title, *body]
+    return "\n".join(lines)
+
+
+def _choose(workers: list[dict[str, Any]], which: str | None) -> dict[str, Any]:
+    if which is None:
+        return workers[0]
+    for worker in workers:
+        if which in (worker["worker"], str(worker["rank"])):
+            return worker
+    names = ", ".join(w["worker"] for w in workers[:8])
+    raise StepscopeError(f"no worker of this run has the name or rank {which}; there are {names}.")
+
+
+def _what_ran(workers: list[dict[str, Any]]) -> str:
+    frameworks = sorted({w["framework"] for w in workers})
+    devices = sorted({fmt.name(d["name"] or "unnamed device") for w in workers for d in w["devices"]})
+    return ", ".join((fmt.count(len(workers), "worker"), *frameworks, *(devices or ["no accelerator"])))
+
+
+def _step_line(summary: dict[str, Any]) -> str:
+    times = summary["step_time_ns"]
+    total = sum(len(w["steps"] or []) for w in summary["workers"])
+    if times is None:
+        return "none with a measured time" if total else "none"
+    deep = sum(w["coverage"]["deep_steps"] or 0 for w in summary["workers"])
+    left_out = total - times["count"]
+    parts = [
+        f"{times['count']:,}" + (f" complete, {left_out:,} incomplete" if left_out else ""),
+        f"{deep:,} in depth" if deep != total else "all in depth",
+        f"p50 {fmt.time(times['p50'])}",
+        f"p95 {fmt.time(times['p95'])}",
+        f"max {fmt.time(times['max'])}",
+    ]
+    return ", ".join(parts)
+
+
+def _sums(worker: dict[str, Any], field: str, whole: str, names: tuple[str, ...]) -> tuple[dict[str, int], int, int]:
+    """Totals by class over the steps that have them, the total of these steps, and how many they are."""
+    steps = [s for s in worker["steps"] or [] if s[field] is not None]
+    totals = {n: sum(s[field][n] for s in steps) for n in names if steps and steps[0][field].get(n) is not None}
+    return totals, sum(s[whole] for s in steps), len(steps)
+
+
+def _time_line(workers: list[dict[str, Any]]) -> str:
+    worker = workers[0]
+    totals, whole, _ = _sums(worker, "phase_ns", "host_ns", PHASES)
+    if not whole:
+        totals, whole, _ = _sums(worker, "activity_ns", "duration_ns", ACTIVITIES)
+    if not whole:
+        return fmt.NOT_MEASURED
+    shares = sorted(totals.items(), key=lambda item: -item[1])
+    return ", ".join(f"{n} {fmt.percent(t / whole)}" for n, t in shares if t * 1000 >= whole)
+
+
+def _busy_line(summary: dict[str, Any]) -> str:
+    parts = [
+        f"GPU {g['device']}{' of ' + fmt.name(w['worker'], 30) if len(summary['workers']) > 1 else ''} "
+        f"{fmt.percent(g['utilization_steps'])}"
+        for w in summary["workers"]
+        for g in w["gpu"] or []
+        if g["utilization_steps"] is not None
+    ]
+    shown = parts[:4] + ([f"{len(parts) - 4} more"] if len(parts) > 4 else [])
+    for metrics in (summary["resources"] or {}).values():
+        if "cpu" in metrics:
+            shown.append(f"CPU {fmt.percent(metrics['cpu']['p50'])} (p95 {fmt.percent(metrics['cpu']['p95'])})")
+        if "memory_used" in metrics:
+            shown.append(f"memory {fmt.size(metrics['memory_used']['max'])}")
+    return ", ".join(shown) or fmt.NOT_MEASURED
+
+
+def _workers(workers: list[dict[str, Any]]) -> list[str]:
+    rows = [["worker", "rank", "steps", "mean step", "GPU busy"]]
+    for worker in workers:
+        durations = [s["duration_ns"] for s in worker["steps"] or [] if s["complete"]]
+        busy = [g["utilization_steps"] for g in worker["gpu"] or [] if g["utilization_steps"] is not None]
+        rows.append(
+            [
+                fmt.name(worker["worker"], 48),
+                "?" if worker["rank"] is None else str(worker["rank"]),
+                str(len(worker["steps"] or [])),
+                fmt.time(sum(durations) / len(durations)) if durations else "-",
+                fmt.percent(sum(busy) / len(busy)) if busy else "-",
+            ]
+        )
+    return fmt.table(rows, right=(1, 2, 3, 4))
+
+
+def _shares(worker: dict[str, Any], field: str, whole: str, names: tuple[str, ...]) -> list[str]:
+    totals, total, steps = _sums(worker, field, whole, names)
+    if not total:
+        return []
+    rows = [["", f"mean of {fmt.count(steps, 'step')}", "share"]]
+    rows += [[n, fmt.time(t / steps), fmt.percent(t / total)] for n, t in totals.items() if t]
+    return fmt.table(rows, right=(1, 2))
+
+
+def _devices(worker: dict[str, Any]) -> list[str]:
+    known = {d["id"]: d for d in worker["devices"]}
+    lines = []
+    for gpu in worker["gpu"] or []:
+        device = known.get(gpu["device"], {})
+        memory = f", {fmt.size(device['memory_bytes'])}" if device.get("memory_bytes") else ""
+        busy = (
+            f"busy {fmt.percent(gpu['utilization_steps'])} of the steps, "
+            f"{fmt.percent(gpu['utilization_window'])} of the window"
+            if gpu["utilization_steps"] is not None
+            else "no steps to relate its work to"
+        )
+        lines.append(f"  {gpu['device']} {fmt.name(device.get('name') or 'unnamed device')}{memory}: {busy}")
+    timeline = worker["timeline_ns"]
+    if timeline["total"]:
+        parts = ("compute", "exposed_communication", "exposed_memcpy", "exposed_memset", "idle")
+        shares = ", ".join(
+            f"{p.replace('_', ' ')} {fmt.percent(timeline[p] / timeline['total'])}" for p in parts if timeline[p]
+        )
+        lines.append(f"  whole capture of {fmt.time(timeline['total'])}: {shares}")
+    launched = worker["launches"]
+    if launched and launched["count"]:
+        waited = launched["latency_ns"]
+        late = (
+            f", kernel start after launch p50 {fmt.time(waited['p50'])}, p99 {fmt.time(waited['p99'])}"
+            if waited
+            else ""
+        )
+        lines.append(f"  {launched['count']:,} launches, {launched['linked']:,} linked to their runs{late}")
+    return lines
+
+
+def _host(summary: dict[str, Any], worker: dict[str, Any]) -> list[str]:
+    metrics = (summary["resources"] or {}).get(worker["host"] or "unknown", {})
+    units = {"cpu": fmt.percent, "iowait": fmt.percent, "memory_used": fmt.size, "gpu": fmt.percent}
+    units |= {"process_memory": fmt.size, "gpu_memory_used": fmt.size}
+    rows = [["", "p50", "p95", "max"]]
+    rows += [
+        [m.replace("_", " "), *(show(metrics[m][q]) for q in ("p50", "p95", "max"))]
+        for m, show in units.items()
+        if m in metrics
+    ]
+    return fmt.table(rows, right=(1, 2, 3)) if len(rows) > 1 else []
+
+
+def _kernels(worker: dict[str, Any]) -> list[str]:
+    kernels = worker["kernels"] or []
+    total = sum(k["total_ns"] for k in kernels)
+    rows = [["", "time", "share", "runs", "mean"]]
+    for k in kernels[:TOP]:
+        share = fmt.percent(k["total_ns"] / total if total else None)
+        rows.append([fmt.name(k["name"]), fmt.time(k["total_ns"]), share, f"{k['count']:,}", fmt.time(k["mean_ns"])])
+    return fmt.table(rows, right=(1, 2, 3, 4)) if kernels else []
+
+
+def _copies(worker: dict[str, Any]) -> list[str]:
+    rows = [
+        [kind, fmt.count(c["count"], "copy").replace("copys", "copies"), fmt.time(c["time_ns"])]
+        + ([fmt.size(c["bytes"]), fmt.rate(c["bytes_per_s"])] if c["bytes"] is not None else ["size unknown", ""])
+        for kind, c in (worker["memcpy"] or {}).items()
+    ]
+    return fmt.table(rows, right=(1, 2, 3, 4))
+
+
+def _operators(worker: dict[str, Any]) -> list[str]:
+    operators = worker["operators"] or []
+    rows = [["", "host self", "host total", "device self", "calls"]]
+    for o in operators[:TOP]:
+        device = "-" if o["device_self_ns"] is None else fmt.time(o["device_self_ns"])
+        times = [fmt.time(o["host_self_ns"]), fmt.time(o["host_total_ns"]), device]
+        rows.append([fmt.name(o["name"]), *times, f"{o['count']:,}"])
+    return fmt.table(rows, right=(1, 2, 3, 4)) if operators else []
+
+
+def _annotations(worker: dict[str, Any]) -> list[str]:
+    annotations = worker["annotations"] or []
+    rows = [["", "time", "p50", "p99", "count"]]
+    for a in annotations[:TOP]:
+        times = [fmt.time(a[f]) for f in ("total_ns", "p50_ns", "p99_ns")]
+        rows.append([fmt.name(a["name"]), *times, f"{a['count']:,}"])
+    return fmt.table(rows, right=(1, 2, 3, 4)) if annotations else []
+
+
+def _quality(worker: dict[str, Any], problems: list[str]) -> list[str]:
+    rows = [[n["code"], f"{n['count']:,}", fmt.name(n["detail"], 160)] for n in worker["quality"]]
+    return fmt.table(rows, right=(1,)) + [f"  {fmt.name(p, 200)}" for p in problems]
