@@ -62,7 +62,8 @@ class BuildFrontend(Command):
         try:
             web_ui.build()
         except web_ui.WebUiError as error:
-            raise SystemExit(f"stepscope: {error}") from None
+            without = f"{web_ui.SKIP_VARIABLE}=1 in the environment installs stepscope without it"
+            raise SystemExit(f"stepscope: the web UI cannot be built: {error}; {without}") from None
 
     # the rest of setuptools' SubCommand protocol
 

