@@ -122,7 +122,7 @@ def _in_queue_order(events: Events, rows: np.ndarray) -> tuple[np.ndarray, np.nd
     queue = queue_of(events, rows)
     start = events.ts_ns[rows]
     end = start + events.dur_ns[rows]
-    order = np.lexsort((end, start, queue))
+    order = np.lexsort((events.name[rows], end, start, queue))
     queue, start, end = queue[order], start[order], end[order]
     reach = start.copy()
     bounds = np.flatnonzero(np.diff(queue, prepend=-1, append=-1))

@@ -58,7 +58,7 @@ def link(events: Events) -> Links:
     is_launch = events.kind[calls] == Kind.LAUNCH
     ids = events.correlation[calls]
     lowest = 0 if np.count_nonzero(is_launch & (ids == 0)) == 1 and np.count_nonzero(ids == 0) == 1 else 1
-    order = np.lexsort((events.ts_ns[calls], ~is_launch, ids))
+    order = np.lexsort((events.lane[calls], -events.dur_ns[calls], events.ts_ns[calls], ~is_launch, ids))
     order = order[ids[order] >= lowest]
     known, first = np.unique(ids[order], return_index=True)
     wanted = events.correlation[runs]

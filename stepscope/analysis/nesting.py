@@ -30,7 +30,8 @@ def nest(events: Events, rows: np.ndarray) -> Nest:
     """The nesting of these rows among themselves. Slices of length 0 nest as if they took 1 ns."""
     ts, dur = events.ts_ns[rows], events.dur_ns[rows]
     start, end = apart(events.lane[rows], ts, ts + np.maximum(dur, 1))
-    order = np.lexsort((-dur, start))
+    # Equal intervals: the one that was laid out, entered or named first is the outer one, in whatever order rows come.
+    order = np.lexsort((events.name[rows], events.external_id[rows], events.depth[rows], -dur, start))
     rows, start, end = rows[order], start[order], end[order]
     n = len(rows)
     position = np.arange(n)

@@ -69,7 +69,7 @@ def phases_by_step(events: Events, steps: Steps, visible: Iterable[str] | None =
 
 def _exclusive(ts: np.ndarray, stop: np.ndarray, phase: np.ndarray) -> list[tuple[str, np.ndarray]]:
     """Disjoint sets in which each moment belongs to the phase that started last around it."""
-    order = np.lexsort((-stop, ts))
+    order = np.lexsort((phase, -stop, ts))
     ts, stop, phase = ts[order], stop[order], phase[order]
     depth = np.arange(len(ts)) - np.searchsorted(np.sort(stop), ts, "right")
     key = -depth * len(PHASES) + phase  # the deepest level first; a level holds few phases

@@ -154,7 +154,7 @@ def _count(value: object) -> int:
 
 def _outermost(markers: _Markers) -> tuple[_Markers, int]:
     """Markers in order of start without those inside another, and how many those are."""
-    markers = markers.take(np.lexsort((-markers.end_ns, markers.start_ns)))
+    markers = markers.take(np.lexsort((markers.lane, markers.id, -markers.end_ns, markers.start_ns)))
     reach = np.maximum.accumulate(markers.end_ns)
     inside = np.zeros(len(reach), bool)
     inside[1:] = markers.end_ns[1:] <= reach[:-1]
