@@ -1,0 +1,186 @@
+"""Finds the events of a Chrome or Kineto trace in a stream of bytes, in batches.
+
+The fast path cuts the stream between two events and parses megabytes at once, strictly. Only where that
+fails are events taken one by one (``json_careful``). A text that begins at an event and is strictly
+valid proves that it was cut between events, so a wrong guess at a cut costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from stepscope.importers.bytes_source import ByteSource
+from stepscope.importers.json_careful import PADDING, Damage, RawEvent, decode_events, read_carefully
+from stepscope.importers.json_repair import repair_object
+from stepscope.schema import Notes
+
+BOM = b"\xef\xbb\xbf"
+_EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+_CLOSED_BEFORE = re.compile(rb"\}\s*,\s*\Z")
+#: Tries to find the cut between two events from the right before events are taken one by one.
+_CUT_TRIES = 8
+_TAIL_BYTES = 1 << 20
+REPAIRED = "Text that is no valid JSON was put right; names may look odd."
+
+
+class NotATrace(Exception):
+    """The bytes are no JSON document with trace events; the message says what is wrong."""
+
+
+class EventScanner:
+    """Reads one trace. After ``batches`` is exhausted, ``header`` holds the document's other members
+    (from before and after the events) and ``notes`` what was repaired, lost or cut."""
+
+    def __init__(self, source: ByteSource) -> None:
+        self.header: dict[str, Any] = {}
+        self.notes = Notes()
+        self._source = source
+        self._blocks = source.blocks()
+        self._buffer = b""
+        self._at_end = False
+        self._bare_list = False
+
+    def batches(self) -> Iterator[list[RawEvent]]:
+        """Lists of events in file order.
+
+        Raises:
+            NotATrace: there is no list of events.
+        """
+        self._find_events()
+        closed = another = cut = False
+        while not closed and not another:
+            if not self._at_end and (events := self._fast()):
+                yield events
+                self._read()
+                continue
+            stretch = read_carefully(self._buffer, self._at_end, self._bare_list)
+            yield stretch.events
+            self._note_damage(stretch.repaired, stretch.lost)
+            self._buffer = self._buffer[stretch.used :]
+            closed, another, cut = stretch.closed, stretch.another, stretch.cut
+            if self._at_end:
+                break
+            if not closed and not another:
+                self._read(at_least=0 if stretch.used else len(self._buffer))
+        if closed:
+            another = self._read_tail()
+        if another:
+            self.notes.add(
+                "concatenated", "The file holds more than one trace; only the first was read. Split the file."
+            )
+        if cut or not closed or self._source.damage:
+            reason = self._source.damage or "it ends inside the list of events"
+            self.notes.add("truncated", f"The file is incomplete ({reason}); everything before the fault was kept.")
+
+    # Reading
+
+    def _read(self, at_least: int = 0) -> bool:
+        """Append a block, or blocks of ``at_least`` bytes together; False at the end of the file."""
+        blocks: list[bytes] = []
+        while (not blocks or sum(map(len, blocks)) < at_least) and not self._at_end:
+            block = next(self._blocks, None)
+            if block is None:
+                self._at_end = True
+            else:
+                blocks.append(block)
+        self._buffer += b"".join(blocks)
+        return bool(blocks)
+
+    def _find_events(self) -> None:
+        while len(self._buffer.strip(PADDING)) < 64 and self._read():
+            pass
+        self._buffer = self._buffer.removeprefix(BOM).lstrip(PADDING)
+        if self._buffer.startswith(b"["):
+            first = self._buffer[1:].lstrip(PADDING)
+            if first and first[:1] not in b"{]":
+                raise NotATrace("it is a JSON list, but not of events")
+            self._bare_list = True
+            self._buffer = self._buffer[1:]
+            return
+        if not self._buffer.startswith(b"{"):
+            raise NotATrace("it does not begin like one")
+        searched = 0
+        while not (match := _EVENTS_KEY.search(self._buffer, searched)):
+            searched = max(0, len(self._buffer) - 64)
+            if not self._read():
+                raise NotATrace("it has no traceEvents" + (f", {self._source.damage}" if self._source.damage else ""))
+        self._add_members(self._buffer[: match.start()].rstrip(PADDING).removesuffix(b",") + b"}")
+        self._buffer = self._buffer[match.end() :]
+
+    def _fast(self) -> list[RawEvent]:
+        """The events up to the last boundary in the buffer; none where that is not plainly right."""
+        at = len(self._buffer)
+        for _ in range(_CUT_TRIES):
+            at = self._boundary(at)
+            if at <= 0:
+                break
+            try:
+                events = decode_events(self._buffer[:at])
+            except Damage as damage:
+                if "truncated" in str(damage):
+                    continue  # this boundary lies inside an event
+                break
+            self._buffer = self._buffer[at:]
+            return events
+        return []
+
+    def _boundary(self, before: int) -> int:
+        """Where the last object begins that follows a closed one and a comma, else -1."""
+        for _ in range(1000):
+            before = self._buffer.rfind(b"{", 0, before)
+            if before < 0 or _CLOSED_BEFORE.search(self._buffer, max(0, before - 200), before):
+                return before
+        return -1
+
+    # The document around the events
+
+    def _read_tail(self) -> bool:
+        """Read the members behind the events; True if another document follows."""
+        if self._bare_list:
+            while not self._buffer.strip(PADDING) and self._read():
+                pass
+            return self._buffer.lstrip(PADDING)[:1] in (b"{", b"[")
+        opening = b'{"":0'
+        while not self._at_end and len(self._buffer) < _TAIL_BYTES:
+            self._read()
+        while (end := self._add_members(opening + self._buffer)) is None and self._read(len(self._buffer)):
+            pass
+        if end is None:
+            self.notes.add("truncated", "The file ends inside its header; all events were kept.")
+            return False
+        rest = self._buffer[end - len(opening) :]
+        return rest.lstrip(PADDING + b"}")[:1] in (b"{", b"[")
+
+    def _add_members(self, text: bytes) -> int | None:
+        """Add the members of the object ``text`` begins with to the header.
+
+        Returns:
+            Where the object ended; None if the text ended first (its members are added all the same).
+        """
+        end: int | None
+        try:
+            decoded = text.decode()
+            members, characters = _header_decoder.raw_decode(decoded)
+            end = len(decoded[:characters].encode())
+        except (ValueError, RecursionError):
+            repaired = repair_object(text)
+            end = repaired.end if repaired.complete else None
+            try:
+                members = json.loads(repaired.text)
+            except (ValueError, RecursionError):
+                members = {}
+            if repaired.complete and repaired.repairs:
+                self._note_damage(repaired=1, lost=0)
+        members.pop("", None)
+        self.header |= members
+        return end
+
+    def _note_damage(self, repaired: int, lost: int) -> None:
+        self.notes.add("repaired_text", REPAIRED, repaired)
+        self.notes.add("damaged_event", "Event records that cannot be read were left out.", lost)
+
+
+_header_decoder = json.JSONDecoder(parse_constant=lambda _: None)

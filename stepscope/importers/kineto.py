@@ -1,0 +1,432 @@
+"""Kineto and Chrome JSON traces -> one ``Window``.
+
+Times: ``ts`` and ``dur`` are decimal microseconds, read as text to int64 ns (digits beyond the nanosecond
+are rounded half away from zero). Unix ns = ``baseTimeNanoseconds`` + ``ts``; without that header ``ts``
+is Unix time itself, and so it is where it lies beyond the year 2001 although a base is given (a base
+counts from at most three months before the trace).
+
+Kept as args: everything but what has a column (ids, device, stream, bytes) and counters of the
+recorder that would make each text its own (``Ev Idx``, ``Profiler Event Index``, ``Record function id``,
+``Python id``, ``Python parent id``, ``external ts``; Python frames nest by time) and the bandwidth of a
+copy, which is bytes over duration. ``Sequence number`` and ``Fwd thread id`` stay: they join a backward
+operator to its forward one. Memory events keep all their args.
+
+Dropped without a note, because no data: metadata (it names lanes), flow arrows (ids say the same), and
+the recorder's own spans and iteration markers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Raw
+
+from stepscope.errors import StepscopeError
+from stepscope.importers.bytes_source import ByteSource
+from stepscope.importers.json_careful import RawEvent
+from stepscope.importers.json_repair import decode_text, repair_object
+from stepscope.importers.json_scan import REPAIRED, EventScanner, NotATrace
+from stepscope.importers.kineto_header import read_origin
+from stepscope.importers.kineto_lanes import LaneTable, device_ordinal, stream_number
+from stepscope.importers.kineto_names import (
+    LEGACY_PIDS,
+    RECORDER_CATEGORIES,
+    RECORDER_MARKERS,
+    RECORDER_PIDS,
+    classify,
+    step_number,
+)
+from stepscope.importers.text_columns import Interner, parse_scaled, strip_members, text_column
+from stepscope.schema import COLUMN_DTYPES, NONE, Events, Kind, Notes, Window
+
+# Phases of the Chrome trace format, as they are treated here.
+_SLICE, _BEGIN, _END, _INSTANT, _COUNTER, _METADATA, _FLOW, _OTHER, _MISSING = range(9)
+_PHASES = {
+    "X": _SLICE, "B": _BEGIN, "E": _END, "i": _INSTANT, "I": _INSTANT, "R": _INSTANT, "C": _COUNTER,
+    "M": _METADATA, "s": _FLOW, "t": _FLOW, "f": _FLOW, "": _MISSING,
+}  # fmt: skip
+
+#: Times from here on (September 2001) are Unix times, whatever base the header gives.
+_EPOCH_NS = 10**18
+#: Times behind this (year 2116) are taken as damage; it leaves room for adding a duration.
+_LATEST_NS = 2**62
+#: A time of 0 this long before everything else was never filled in.
+_FAR_NS = 3600 * 10**9
+#: CUPTI's "no stream" in synchronisation records.
+_NO_STREAM = 2**32 - 1
+
+_COUNTERS = (
+    "Ev Idx", "Profiler Event Index", "Record function id", "Python id", "Python parent id", "external ts"
+)  # fmt: skip
+_HOST_MEMBERS = ("correlation", "[Ee]xternal id", *_COUNTERS)
+_DEVICE_MEMBERS = (*_HOST_MEMBERS, "device", "stream", "bytes", r"memory bandwidth \(GB/s\)")
+_WHOLE_MEMBERS = ("Ev Idx",)
+
+_INVALID_TS = "Events whose time is unreadable, or 0 beside real times, were left out."
+_INVALID_DUR = "Events whose duration is negative, missing or no number were left out."
+
+
+class _RawArgs(msgspec.Struct, gc=False):
+    """The args that have columns, as JSON texts."""
+
+    correlation: Raw = Raw(b"")
+    external_id: Raw = msgspec.field(name="External id", default=Raw(b""))
+    old_external_id: Raw = msgspec.field(name="external id", default=Raw(b""))
+    device: Raw = Raw(b"")
+    stream: Raw = Raw(b"")
+    bytes: Raw = Raw(b"")
+    memory_bytes: Raw = msgspec.field(name="Bytes", default=Raw(b""))
+    memory_device: Raw = msgspec.field(name="Device Id", default=Raw(b""))
+    memory_device_type: Raw = msgspec.field(name="Device Type", default=Raw(b""))
+
+
+_decode_args_list = msgspec.json.Decoder(list[_RawArgs | None]).decode
+_decode_args = msgspec.json.Decoder(_RawArgs).decode
+_NO_ARGS = _RawArgs()
+
+
+def import_kineto(source: ByteSource) -> Window:
+    """Read a Chrome or Kineto JSON trace.
+
+    Raises:
+        StepscopeError: the file is no trace.
+    """
+    scanner = EventScanner(source)
+    table = _Table(scanner.notes)
+    try:
+        for batch in scanner.batches():
+            table.add(batch)
+        if table.is_foreign():
+            raise NotATrace("its list holds no events")
+    except NotATrace as error:
+        raise StepscopeError(
+            f"{source.path} is not a profiler trace: {error}; expected a Chrome/Kineto trace with traceEvents"
+            " or an .xplane.pb."
+        ) from None
+    origin = read_origin(scanner.header, source.path.name, scanner.notes)
+    events = table.finish(origin.base_ns)
+    header = {k: v for k, v in scanner.header.items() if k != "deviceProperties"}
+    return Window(
+        events=events,
+        source=str(source.path),
+        framework="pytorch" if origin.is_torch or table.is_torch else "unknown",
+        rank=origin.rank,
+        rank_from=origin.rank_from,
+        world_size=origin.world_size,
+        host=origin.host,
+        pid=origin.pid if origin.pid is not None else _main_pid(events),
+        devices=origin.devices,
+        notes=scanner.notes.list(),
+        header=header,
+    )
+
+
+class _Table:
+    """Collects batches of raw events as numpy columns and joins them at the end."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._lanes = LaneTable()
+        self._phases = Interner(_plain)
+        self._names = Interner(self._text)
+        self._categories = Interner(self._text)
+        self._pids = Interner(_plain)
+        self._tids = Interner(_plain)
+        self._args = Interner(self._args_text)
+        self._args.add("")  # code 0: no args
+        self._classes: dict[int, tuple[int, bool, int]] = {}
+        self._blocks: list[dict[str, np.ndarray]] = []
+        self._seen = self._foreign = 0
+        self.is_torch = False
+
+    def is_foreign(self) -> bool:
+        """Objects were there, but none of them was an event."""
+        return self._seen > 0 and self._foreign == self._seen
+
+    # One batch
+
+    def add(self, batch: list[RawEvent]) -> None:
+        if not batch:
+            return
+        codes = self._phases.codes(text_column([event.ph for event in batch]))
+        phase = np.array([_PHASES.get(text, _OTHER) for text in self._phases.values], np.int8)[codes]
+        self._seen += len(batch)
+        self._count_unused(phase)
+        for row in np.flatnonzero(phase == _METADATA).tolist():
+            self._describe(batch[row])
+        rows = np.flatnonzero(phase <= _COUNTER)
+        if len(rows):
+            self._add_data([batch[row] for row in rows.tolist()], phase[rows])
+
+    def _count_unused(self, phase: np.ndarray) -> None:
+        missing = int(np.count_nonzero(phase == _MISSING))
+        self._foreign += missing
+        self._notes.add("missing_field", "Records without a phase (ph) are no events and were left out.", missing)
+        self._notes.add(
+            "unsupported_phase",
+            "Events of a phase that is not read (asynchronous, object, mark) were left out.",
+            int(np.count_nonzero(phase == _OTHER)),
+        )
+
+    def _describe(self, event: RawEvent) -> None:
+        try:
+            args = json.loads(bytes(event.args))
+        except ValueError:
+            args = json.loads(repair_object(bytes(event.args)).text)
+        if isinstance(args, dict):
+            self._lanes.describe(_plain(bytes(event.name)), _plain(bytes(event.pid)), _plain(bytes(event.tid)), args)
+
+    def _add_data(self, events: list[RawEvent], phase: np.ndarray) -> None:
+        category = self._categories.codes(text_column([event.cat for event in events]))
+        pid = self._pids.codes(text_column([event.pid for event in events]))
+        name = self._names.codes(text_column([event.name for event in events]))
+        ts, ts_valid = parse_scaled(text_column([event.ts for event in events]), 3)
+        dur, dur_valid = parse_scaled(text_column([event.dur for event in events]), 3)
+
+        recorder = np.isin(category, [self._categories.find(text) for text in RECORDER_CATEGORIES])
+        recorder |= (phase == _INSTANT) & np.isin(pid, [self._pids.find(text) for text in RECORDER_PIDS])
+        recorder |= (phase == _INSTANT) & np.isin(name, [self._names.find(text) for text in RECORDER_MARKERS])
+        bad_ts = ~ts_valid & ~recorder
+        good_dur = dur_valid & (dur >= 0) & (dur <= _LATEST_NS)
+        bad_dur = (phase == _SLICE) & ~good_dur & ts_valid & ~recorder
+        self._notes.add("invalid_timestamp", _INVALID_TS, int(bad_ts.sum()))
+        self._notes.add("invalid_duration", _INVALID_DUR, int(bad_dur.sum()))
+        keep = np.flatnonzero(~(recorder | bad_ts | bad_dur))
+        if len(keep) < len(events):
+            events = [events[row] for row in keep.tolist()]
+            phase, category, pid, name, ts, dur = (c[keep] for c in (phase, category, pid, name, ts, dur))
+        if not events:
+            return
+        block = self._columns(events, phase, category, pid, name)
+        block["ts_ns"] = ts
+        block["dur_ns"] = np.where(phase == _SLICE, dur, 0)
+        self._blocks.append(block)
+
+    def _columns(
+        self, events: list[RawEvent], phase: np.ndarray, category: np.ndarray, pid: np.ndarray, name: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        tid = self._tids.codes(text_column([event.tid for event in events]))
+        nameless = (phase != _END) & (name == self._names.find(""))
+        if nameless.any():
+            name[nameless] = self._names.add("(no name)")
+            self._notes.add("missing_field", "Events without a name were kept as (no name).", int(nameless.sum()))
+        for legacy_pid, meant in LEGACY_PIDS.items():
+            legacy = (pid == self._pids.find(legacy_pid)) & (category == self._categories.find(""))
+            if legacy.any():
+                category[legacy] = self._categories.add(meant)
+
+        kind, on_device, step = self._classify(category, name, phase)
+        args = text_column([event.args for event in events])
+        kernel = kind == Kind.KERNEL
+        if kernel.any():
+            collective = pc.match_substring(args, '"Collective name"').to_numpy(zero_copy_only=False)
+            kind[kernel & collective] = Kind.COLLECTIVE
+        block = self._ids(events, kind, on_device, pid, tid)
+        block |= {
+            "phase": phase,
+            "name": name,
+            "kind": kind,
+            "step": step,
+            "pid": pid,
+            "tid": tid,
+            "lane": self._lane(pid, tid, on_device, phase == _COUNTER),
+            "args": self._args_codes(args, kind, on_device),
+        }
+        return block
+
+    def _classify(
+        self, category: np.ndarray, name: np.ndarray, phase: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Kind, side and step number, found once for each distinct (category, name, instant or not)."""
+        key = (category.astype(np.int64) << 33) | (name.astype(np.int64) << 1) | (phase == _INSTANT)
+        distinct, inverse = np.unique(key, return_inverse=True)
+        found = []
+        for value in distinct.tolist():
+            if value not in self._classes:
+                self._classes[value] = self._class(value)
+            found.append(self._classes[value])
+        kind = np.array([f[0] for f in found], np.uint8)[inverse]
+        on_device = np.array([f[1] for f in found], bool)[inverse]
+        step = np.array([f[2] for f in found], np.int64)[inverse]
+        counter = phase == _COUNTER
+        kind[counter] = Kind.COUNTER
+        on_device[counter] = False
+        return kind, on_device, step
+
+    def _class(self, key: int) -> tuple[int, bool, int]:
+        category = self._categories.values[key >> 33]
+        name = self._names.values[(key >> 1) & (2**32 - 1)]
+        kind, on_device = classify(category, name, instant=bool(key & 1))
+        self.is_torch |= kind not in (Kind.OTHER, Kind.ANNOTATION)
+        return int(kind), on_device, step_number(name) if kind is Kind.STEP else NONE
+
+    def _ids(
+        self, events: list[RawEvent], kind: np.ndarray, on_device: np.ndarray, pid: np.ndarray, tid: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        texts = [event.args for event in events]
+        try:
+            args = _decode_args_list(b"[" + b",".join(texts) + b"]")
+        except (msgspec.DecodeError, RecursionError):
+            args = [_args_or_none(text) for text in texts]
+        found = [each or _NO_ARGS for each in args]
+        external = _int_column([each.external_id for each in found])
+        old_external = _int_column([each.old_external_id for each in found])
+        device = _int_column([each.device for each in found])
+        stream = _int_column([each.stream for each in found])
+        sizes = _int_column([each.bytes for each in found])
+        stream[stream == _NO_STREAM] = NONE
+        device = np.where(device != NONE, device, _per_text(pid, self._pids, device_ordinal))
+        stream = np.where(stream != NONE, stream, _per_text(tid, self._tids, stream_number))
+        device = np.where(on_device, device, NONE)
+        stream = np.where(on_device, stream, NONE)
+        sizes = np.where(on_device, sizes, NONE)
+        memory = kind == Kind.MEMORY
+        if memory.any():
+            sizes[memory] = _int_column([each.memory_bytes for each in found])[memory]
+            on_host = _int_column([each.memory_device_type for each in found]) == 0
+            device[memory] = np.where(on_host, NONE, _int_column([each.memory_device for each in found]))[memory]
+        return {
+            "correlation": _int_column([each.correlation for each in found]),
+            "external_id": np.where(external != NONE, external, old_external),
+            "device": np.where(np.abs(device) < 2**31, device, NONE),
+            "stream": stream,
+            "bytes": sizes,
+        }
+
+    def _args_codes(self, args: pa.Array, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
+        whole = (kind == Kind.MEMORY) | (kind == Kind.COUNTER)
+        codes = np.zeros(len(args), np.int32)
+        for rows, members in (
+            (np.flatnonzero(on_device), _DEVICE_MEMBERS),
+            (np.flatnonzero(whole), _WHOLE_MEMBERS),
+            (np.flatnonzero(~on_device & ~whole), _HOST_MEMBERS),
+        ):
+            if len(rows):
+                codes[rows] = self._args.codes(strip_members(args.take(pa.array(rows)), members))
+        return codes - 1
+
+    def _lane(self, pid: np.ndarray, tid: np.ndarray, on_device: np.ndarray, track: np.ndarray) -> np.ndarray:
+        key = (pid.astype(np.int64) << 33) | (tid.astype(np.int64) << 2) | (on_device.astype(np.int64) << 1) | track
+        distinct, inverse = np.unique(key, return_inverse=True)
+        lanes = [
+            self._lanes.index(
+                self._pids.values[value >> 33],
+                self._tids.values[(value >> 2) & (2**31 - 1)],
+                bool(value & 2),
+                bool(value & 1),
+            )
+            for value in distinct.tolist()
+        ]
+        return np.array(lanes, np.int32)[inverse]
+
+    # Everything
+
+    def finish(self, base_ns: int) -> Events:
+        """Join the batches. ``base_ns`` is added to the times unless they are Unix times already."""
+        if not self._blocks:
+            self._notes.add("no_events", "The trace holds no events: nothing ran while it was recorded.")
+            return Events.empty()
+        columns = {name: np.concatenate([block[name] for block in self._blocks]) for name in self._blocks[0]}
+        self._blocks.clear()
+        keep = self._pair(columns)
+
+        ts = columns["ts_ns"]
+        positive = ts[ts > 0]
+        first = int(positive.min()) if len(positive) else 0
+        base = base_ns if 0 < base_ns < _LATEST_NS and first < _EPOCH_NS else 0
+        bad = keep & (ts > _LATEST_NS - base)
+        if first > _FAR_NS:
+            bad |= keep & (ts <= 0)
+        self._notes.add("invalid_timestamp", _INVALID_TS, int(bad.sum()))
+        keep &= ~bad
+        if not keep.all():
+            columns = {name: values[keep] for name, values in columns.items()}
+        columns["ts_ns"] += base
+        lanes = self._lanes.lanes(columns["lane"], columns["device"], columns["stream"])
+        if not len(columns["ts_ns"]):
+            self._notes.add("no_events", "None of the records of the trace could be used; see the other notes.")
+        columns = {name: values for name, values in columns.items() if name in COLUMN_DTYPES}
+        return Events.from_columns(columns, self._names.values, lanes, self._args.values[1:])
+
+    def _pair(self, columns: dict[str, np.ndarray]) -> np.ndarray:
+        """Give each begin its end's time, by a stack for each thread; the mask of events that remain."""
+        phase, ts = columns["phase"], columns["ts_ns"]
+        keep = phase != _END
+        rows = np.flatnonzero((phase == _BEGIN) | ~keep)
+        if not len(rows):
+            return keep
+        thread = (columns["pid"].astype(np.int64) << 32) | columns["tid"]
+        rows = rows[np.lexsort((ts[rows], thread[rows]))]
+        unpaired = 0
+        open_rows: list[int] = []
+        last_thread = None
+        for row in rows.tolist():
+            if thread[row] != last_thread:
+                keep[open_rows] = False
+                unpaired += len(open_rows)
+                open_rows, last_thread = [], thread[row]
+            if phase[row] == _BEGIN:
+                open_rows.append(row)
+            elif open_rows:
+                begin = open_rows.pop()
+                columns["dur_ns"][begin] = ts[row] - ts[begin]
+                if columns["args"][begin] == NONE:
+                    columns["args"][begin] = columns["args"][row]
+            else:
+                unpaired += 1
+        keep[open_rows] = False
+        unpaired += len(open_rows)
+        self._notes.add("unpaired_event", "Begin or end events without a partner were left out.", unpaired)
+        return keep
+
+    # Texts
+
+    def _text(self, raw: bytes) -> str:
+        text, repaired = decode_text(raw)
+        self._notes.add("repaired_text", REPAIRED, int(repaired))
+        return text
+
+    def _args_text(self, raw: bytes) -> str:
+        """Compact JSON of an object of args, always valid."""
+        if not raw:
+            return ""
+        try:
+            text = msgspec.json.format(raw, indent=-1).decode()
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            text = repair_object(raw).text.decode("utf-8", "replace")
+            self._notes.add("repaired_text", REPAIRED)
+        return text if text.startswith("{") else f'{{"args":{text}}}'
+
+
+def _plain(raw: bytes) -> str:
+    return decode_text(raw)[0]
+
+
+def _int_column(texts: list[Raw]) -> np.ndarray:
+    values, valid = parse_scaled(text_column(texts), 0)
+    return np.where(valid, values, NONE)
+
+
+def _per_text(codes: np.ndarray, texts: Interner, number: Callable[[str], int]) -> np.ndarray:
+    return np.array([number(text) for text in texts.values], np.int64)[codes]
+
+
+def _args_or_none(text: Raw) -> _RawArgs | None:
+    try:
+        return _decode_args(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _main_pid(events: Events) -> int | None:
+    """The process with the most host events, if its pid is a number."""
+    pids: dict[str, int] = {}
+    for lane, count in zip(events.lanes, np.bincount(events.lane, minlength=len(events.lanes)).tolist(), strict=True):
+        if lane.type == "thread" and lane.pid.isdecimal():
+            pids[lane.pid] = pids.get(lane.pid, 0) + count
+    return int(max(pids, key=lambda pid: pids[pid])) if pids else None
