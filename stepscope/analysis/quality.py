@@ -38,7 +38,8 @@ def launch_notes(launched: Launches) -> list[Note]:
     )
     notes.add(
         "run_without_launch",
-        "Device work has no launch call in the trace; it belongs to no step's extension and no operator.",
+        "Device work has no launch call in the trace (launched before the recording began, or its record was lost); "
+        "it extends no step.",
         launched.runs_without_launch,
     )
     notes.add(

@@ -100,7 +100,7 @@ def _sums(worker: dict[str, Any], field: str, whole: str, names: tuple[str, ...]
 
 
 def _time_line(workers: list[dict[str, Any]]) -> str:
-    worker = workers[0]
+    worker = next((w for w in workers if w["steps"]), workers[0])
     totals, whole, _ = _sums(worker, "phase_ns", "host_ns", PHASES)
     if not whole:
         totals, whole, _ = _sums(worker, "activity_ns", "duration_ns", ACTIVITIES)
@@ -111,14 +111,13 @@ def _time_line(workers: list[dict[str, Any]]) -> str:
 
 
 def _busy_line(summary: dict[str, Any]) -> str:
-    parts = [
-        f"GPU {g['device']}{' of ' + fmt.name(w['worker'], 30) if len(summary['workers']) > 1 else ''} "
-        f"{fmt.percent(g['utilization_steps'])}"
-        for w in summary["workers"]
-        for g in w["gpu"] or []
-        if g["utilization_steps"] is not None
-    ]
-    shown = parts[:4] + ([f"{len(parts) - 4} more"] if len(parts) > 4 else [])
+    gpus = [g["utilization_steps"] for w in summary["workers"] for g in w["gpu"] or []]
+    known = sorted(u for u in gpus if u is not None)
+    shown = []
+    if len(known) == 1:
+        shown.append(f"GPU {fmt.percent(known[0])} of the steps")
+    elif known:
+        shown.append(f"{len(known)} GPUs {fmt.percent(known[0])} to {fmt.percent(known[-1])} of the steps")
     for metrics in (summary["resources"] or {}).values():
         if "cpu" in metrics:
             shown.append(f"CPU {fmt.percent(metrics['cpu']['p50'])} (p95 {fmt.percent(metrics['cpu']['p95'])})")
@@ -157,7 +156,8 @@ def _devices(worker: dict[str, Any]) -> list[str]:
     known = {d["id"]: d for d in worker["devices"]}
     lines = []
     for gpu in worker["gpu"] or []:
-        device = known.get(gpu["device"], {})
+        only = worker["devices"][0] if len(worker["devices"]) == len(worker["gpu"]) == 1 else {}
+        device = known.get(gpu["device"], only)  # ROCm numbers its queues' devices otherwise than the header
         memory = f", {fmt.size(device['memory_bytes'])}" if device.get("memory_bytes") else ""
         busy = (
             f"busy {fmt.percent(gpu['utilization_steps'])} of the steps, "
