@@ -145,6 +145,10 @@ class Recorder:
         self.meta.update(fields)
         self._meta_dirty = True
 
+    def flush(self) -> None:
+        """Write what is pending on the calling thread: for a pause in which the files may be read."""
+        self._flush()
+
     def stop(self) -> None:
         """Write what is pending and close; harmless when called twice."""
         global active

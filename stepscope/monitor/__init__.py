@@ -41,6 +41,9 @@ INTERVALS_MS = (100, 200, 500, 1000, 5000, 60000)
 #: Beside the stream, and only if the sampler had to leave something out: {"notes": [...]}.
 NOTES_FILE = "monitor-notes.json"
 
+#: Commands on the sampler's standard input, a byte each.
+PAUSE, RESUME, END = b"p", b"r", b"\n"
+
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -53,25 +56,41 @@ class MonitorProcess:
         self._folder = folder
         self._owner = os.getpid()
 
+    def pause(self) -> None:
+        """Take no samples until ``resume``: between two trainings of one process."""
+        self._send(PAUSE)
+
+    def resume(self) -> None:
+        """Take samples again after ``pause``."""
+        self._send(RESUME)
+
     def stop(self, timeout_s: float = 5.0) -> None:
         """Let the sampler write its last batch and end; kill it after ``timeout_s``. Harmless when called twice.
 
         In a forked child it does nothing: the sampler is the parent's.
         """
-        pipe = self._process.stdin
-        if os.getpid() != self._owner or pipe is None or pipe.closed:
+        # A forked DataLoader worker may hold a copy of the pipe: a byte ends the sampler, closing might not.
+        if not self._send(END):
             return
-        try:
-            # A forked DataLoader worker may hold a copy of the pipe: a byte ends the sampler, closing might not.
-            pipe.write(b"\n")
-            pipe.close()
-        except OSError:  # it has ended already
-            pass
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _send(self, command: bytes) -> bool:
+        """False if the sampler is not this process's, or was stopped before."""
+        pipe = self._process.stdin
+        if os.getpid() != self._owner or pipe is None or pipe.closed:
+            return False
+        try:
+            pipe.write(command)
+            pipe.flush()
+            if command == END:
+                pipe.close()
+        except OSError:  # it has ended already
+            pass
+        return True
 
     def notes(self) -> list[Note]:
         """What the sampler could not measure, and why; empty if it measured all that is here."""

@@ -1,6 +1,6 @@
 """The sampler process, started by ``start_monitor``: ``python -m stepscope.monitor FOLDER PARENT_PID INTERVAL_MS``.
 
-It ends when a byte or the end of its standard input arrives, when its parent is gone, or at SIGTERM.
+Its standard input holds one-byte commands. It ends at the end of them, when its parent is gone, or at SIGTERM.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from stepscope.monitor import NOTES_FILE
+from stepscope.monitor import NOTES_FILE, PAUSE, RESUME
 from stepscope.monitor.cgroup import CgroupSource
 from stepscope.monitor.gpu import GpuSource, open_nvml
 from stepscope.monitor.host import CounterSource, CpuSource, MemorySource, disk_counters, network_counters
 from stepscope.monitor.process import ProcessSource
-from stepscope.monitor.sampler import Sampler, Source
+from stepscope.monitor.sampler import Control, Sampler, Source
 from stepscope.schema import Note, Notes
 from stepscope.store import WorkerFolder
 from stepscope.store.layout import write_json
@@ -26,15 +26,15 @@ from stepscope.store.layout import write_json
 
 def main(folder: WorkerFolder, parent: int, interval_ms: int) -> None:
     """Sample until the parent ends. A failure is left in the notes file: nobody reads this process's output."""
-    ended = threading.Event()
-    threading.Thread(target=_wait_for_parent, args=(ended,), daemon=True).start()
+    control = Control()
+    threading.Thread(target=_obey, args=(control,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    signal.signal(signal.SIGTERM, lambda *_: control.ended.set())
     notes_path = folder.path / NOTES_FILE
     notes = Notes()
     try:
         sampler = Sampler(_sources(parent, notes), folder.monitor_path(), notes_path, notes)
-        sampler.run(interval_ms * 1_000_000, ended, orphaned=lambda: os.getppid() != parent)
+        sampler.run(interval_ms * 1_000_000, control, orphaned=lambda: os.getppid() != parent)
     except Exception as error:
         stopped = Note("monitor_stopped", 1, f"The resource monitor ended early: {error!r}")
         write_json(notes_path, {"notes": [asdict(n) for n in [*notes.list(), stopped]]})
@@ -61,12 +61,14 @@ def _sources(parent: int, notes: Notes) -> list[Source]:
     return sources
 
 
-def _wait_for_parent(ended: threading.Event) -> None:
+def _obey(control: Control) -> None:
+    """Follow the commands on standard input until they end; any unknown one ends them."""
     try:
-        os.read(sys.stdin.fileno(), 1)
+        while (command := os.read(sys.stdin.fileno(), 1)) in (PAUSE, RESUME):
+            control.paused = command == PAUSE
     except (OSError, ValueError):
         pass
-    ended.set()
+    control.ended.set()
 
 
 if __name__ == "__main__":

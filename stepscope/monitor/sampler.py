@@ -32,6 +32,14 @@ class Source(Protocol):
     def sample(self, now_ns: int) -> list[Value]: ...
 
 
+class Control:
+    """What the training process asks of the loop; set by the thread that reads its pipe."""
+
+    def __init__(self) -> None:
+        self.ended = threading.Event()
+        self.paused = False
+
+
 def next_deadline(start_ns: int, interval_ns: int, now_ns: int) -> int:
     """The first of start, start + interval, start + 2 * interval, ... that is half an interval or more ahead.
 
@@ -59,19 +67,20 @@ class Sampler:
         self._oldest_ns = 0  # of the rows that wait
         self._latest_ns = 0
 
-    def run(self, interval_ns: int, ended: threading.Event, orphaned: Callable[[], bool]) -> None:
-        """Sample until ``ended`` is set or ``orphaned()``; then write what is left."""
+    def run(self, interval_ns: int, control: Control, orphaned: Callable[[], bool]) -> None:
+        """Sample until ``control.ended`` or ``orphaned()``; then write what is left."""
         start_ns = due_ns = time.perf_counter_ns()
         try:
             while not orphaned():
                 if time.perf_counter_ns() >= due_ns:
-                    self.sample()
+                    if not control.paused:
+                        self.sample()
                     due_ns = next_deadline(start_ns, interval_ns, time.perf_counter_ns())
-                    if self._rows and due_ns - self._oldest_ns >= FLUSH_NS:
-                        self.flush()
-                if ended.wait(max(0, min(due_ns - time.perf_counter_ns(), FLUSH_NS)) / 1e9):
+                if self._rows and (control.paused or due_ns - self._oldest_ns >= FLUSH_NS):
+                    self.flush()
+                if control.ended.wait(max(0, min(due_ns - time.perf_counter_ns(), FLUSH_NS)) / 1e9):
                     break
-            if time.perf_counter_ns() - self._latest_ns >= LAST_GAP_NS:
+            if not control.paused and time.perf_counter_ns() - self._latest_ns >= LAST_GAP_NS:
                 self.sample()  # the last moments before a crash are the ones one looks for
         finally:
             self.flush()

@@ -64,6 +64,19 @@ def test_samples_of_a_real_run(folder):
     assert cores == set(range(len(psutil.cpu_times(percpu=True))))
 
 
+def test_a_pause_takes_no_samples_and_writes_the_ones_before(folder):
+    monitor = start_monitor(folder, 100)
+    wait_until(lambda: samples(folder))
+    monitor.pause()
+    last = None
+    while last != len(samples(folder)):  # what was on its way
+        last = len(samples(folder))
+        time.sleep(1.5)
+    monitor.resume()
+    wait_until(lambda: len(samples(folder)) > last)
+    monitor.stop()
+
+
 TRAINING = """
     import os, sys, time
     from pathlib import Path

@@ -1,12 +1,11 @@
 """The sampling loop without a process: deadlines, failing sources, batches."""
 
 import json
-import threading
 import time
 
 import pytest
 
-from stepscope.monitor.sampler import Sampler, next_deadline
+from stepscope.monitor.sampler import Control, Sampler, next_deadline
 from stepscope.schema import MONITOR_SCHEMA, Notes
 from stepscope.store import read_stream
 
@@ -71,7 +70,7 @@ def test_a_failing_source_is_left_out_with_a_note_and_the_others_go_on(tmp_path)
 
 
 def test_what_is_pending_is_written_at_the_end(tmp_path):
-    ended = threading.Event()
-    ended.set()
-    sampler(tmp_path, Counting()).run(60_000_000_000, ended, orphaned=lambda: False)
+    control = Control()
+    control.ended.set()
+    sampler(tmp_path, Counting()).run(60_000_000_000, control, orphaned=lambda: False)
     assert read_stream(tmp_path / "monitor.arrows", MONITOR_SCHEMA).column("value").to_pylist() == [0.1, 0.5]
