@@ -74,6 +74,10 @@ class Worker(Protocol):
         """Resource samples (MONITOR_SCHEMA), or None where there was no monitor."""
         ...
 
+    def monitor_reader(self) -> StreamReader | None:
+        """Reads the resource samples as they come in."""
+        ...
+
 
 class RecordedWorker:
     """A worker that stepscope itself recorded."""
@@ -139,6 +143,10 @@ class RecordedWorker:
     def monitor(self) -> pa.Table | None:
         path = self.folder.monitor_path()
         return self._stream(path, MONITOR_SCHEMA) if path.exists() else None
+
+    def monitor_reader(self) -> StreamReader | None:
+        path = self.folder.monitor_path()
+        return StreamReader(path, MONITOR_SCHEMA) if path.exists() else None
 
     def _stream(self, path: Path, schema: pa.Schema) -> pa.Table:
         reader = StreamReader(path, schema)
@@ -232,6 +240,9 @@ class FileWorker:
         yield self.load()
 
     def monitor(self) -> pa.Table | None:
+        return None
+
+    def monitor_reader(self) -> StreamReader | None:
         return None
 
 

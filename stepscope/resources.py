@@ -1,0 +1,148 @@
+"""The resource monitor's samples as series: what they are called, where they are drawn, and reduced to a width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.schema import NONE
+
+#: A pause this many times longer than the usual interval is a gap, where the series is not drawn.
+GAP_FACTOR = 3
+
+
+@dataclass(frozen=True)
+class SeriesInfo:
+    """``unit`` is ratio (0..1, or cores: 1 is one core), bytes or bytes_per_s. Series of one ``lane`` share axes."""
+
+    id: str
+    label: str
+    group: str
+    unit: str
+    lane: str
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesPoints:
+    """A series at some width: Unix ns, and mean, least and largest sample at each point; NaN where a gap is."""
+
+    t_ns: np.ndarray
+    mean: np.ndarray
+    min: np.ndarray
+    max: np.ndarray
+
+
+#: metric -> label, group, unit, lane; ``{i}`` is the core or GPU. In the order in which they are drawn.
+_METRICS = {
+    "cpu": ("CPU", "CPU", "ratio", "CPU"),
+    "iowait": ("I/O wait", "CPU", "ratio", "CPU"),
+    "process_cpu": ("Training process", "Process CPU (cores)", "ratio", "Process CPU (cores)"),
+    "cgroup_cpu_limit": ("Container limit", "Process CPU (cores)", "ratio", "Process CPU (cores)"),
+    "gpu": ("GPU {i}", "GPU", "ratio", "GPU {i}"),
+    "gpu_memory_used": ("GPU {i} used", "GPU memory", "bytes", "GPU {i} memory"),
+    "gpu_memory_total": ("GPU {i} total", "GPU memory", "bytes", "GPU {i} memory"),
+    "memory_used": ("Used", "Memory", "bytes", "Memory"),
+    "memory_total": ("Total", "Memory", "bytes", "Memory"),
+    "process_memory": ("Training process", "Memory", "bytes", "Process memory"),
+    "cgroup_memory_used": ("Container", "Memory", "bytes", "Container memory"),
+    "cgroup_memory_limit": ("Container limit", "Memory", "bytes", "Container memory"),
+    "network_receive": ("Received", "Network", "bytes_per_s", "Network"),
+    "network_send": ("Sent", "Network", "bytes_per_s", "Network"),
+    "disk_read": ("Read", "Disk", "bytes_per_s", "Disk"),
+    "disk_write": ("Written", "Disk", "bytes_per_s", "Disk"),
+    "cpu_core": ("Core {i}", "CPU cores", "ratio", "Core {i}"),
+}
+
+
+def series_info(metric: str, index: int) -> SeriesInfo:
+    """How a metric of one core or GPU (``NONE``: the total) is shown. An unknown metric is shown by its name."""
+    id = metric if index == NONE else f"{metric}.{index}"
+    label, group, unit, lane = _METRICS.get(metric, (id, "Other", "ratio", id))
+    return SeriesInfo(id, label.replace("{i}", str(index)), group, unit, lane.replace("{i}", str(index)))
+
+
+class ResourceHistory:
+    """All samples of one worker's monitor; grows by tables of MONITOR_SCHEMA."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[str, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+
+    def append(self, table: pa.Table) -> None:
+        metric = table.column("metric").combine_chunks().dictionary_encode()
+        code = metric.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        ts, index, value = (table.column(c).to_numpy() for c in ("ts_ns", "index", "value"))
+        names = metric.dictionary.to_pylist()
+        order = np.lexsort((ts, index, code))
+        new = np.ones(len(order), bool)
+        new[1:] = (np.diff(code[order]) != 0) | (np.diff(index[order]) != 0)
+        begins = np.flatnonzero(new)
+        for rows in np.split(order, begins[1:]) if len(order) else []:
+            key = (names[code[rows[0]]], int(index[rows[0]]))
+            self._parts.setdefault(key, []).append((ts[rows], value[rows]))
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def infos(self) -> list[SeriesInfo]:
+        """The series, in the order in which they are drawn."""
+        return [series_info(*key) for key in self._keys()]
+
+    def extent_ns(self) -> tuple[int, int] | None:
+        """From the first to the last sample."""
+        parts = [ts for parts in self._parts.values() for ts, _ in parts]
+        return (min(int(t[0]) for t in parts), max(int(t[-1]) for t in parts)) if parts else None
+
+    def interval_ns(self) -> int | None:
+        """The usual time between two samples."""
+        steps = [np.diff(self._samples(key)[0]) for key in self._keys()[:1]]
+        return int(np.median(steps[0])) if steps and len(steps[0]) else None
+
+    def points(self, t0_ns: int, t1_ns: int, width: int) -> dict[str, SeriesPoints]:
+        """Every series in [t0_ns, t1_ns), with at most ``width`` points and one more for each gap.
+
+        Where there are more samples, each of ``width`` equal stretches of time becomes a point at the mean
+        time of its samples. One sample beyond either end is included, so that a line can be drawn to the edge.
+        """
+        return {series_info(*key).id: self._reduced(key, t0_ns, t1_ns, width) for key in self._keys()}
+
+    def _keys(self) -> list[tuple[str, int]]:
+        rank = {metric: i for i, metric in enumerate(_METRICS)}
+        return sorted(self._parts, key=lambda key: (rank.get(key[0], len(rank)), key))
+
+    def _samples(self, key: tuple[str, int]) -> tuple[np.ndarray, np.ndarray]:
+        parts = self._parts[key]
+        if len(parts) > 1:
+            ts = np.concatenate([p[0] for p in parts])
+            value = np.concatenate([p[1] for p in parts])
+            order = np.argsort(ts, kind="stable")  # the wall clock may have been set back
+            self._parts[key] = parts = [(ts[order], value[order])]
+        return parts[0]
+
+    def _reduced(self, key: tuple[str, int], t0_ns: int, t1_ns: int, width: int) -> SeriesPoints:
+        ts, value = self._samples(key)
+        usual_ns = float(np.median(np.diff(ts))) if len(ts) > 1 else np.inf
+        low = max(int(np.searchsorted(ts, t0_ns)) - 1, 0)
+        high = min(int(np.searchsorted(ts, t1_ns)) + 1, len(ts))
+        ts, value = ts[low:high], value[low:high]
+        finite = np.isfinite(value)
+        ts, value = ts[finite], value[finite]
+        stretch = np.arange(len(ts))
+        if len(ts) > width:
+            stretch = (ts - ts[0]) // -(-(int(ts[-1] - ts[0]) + 1) // width)
+        gap = np.flatnonzero(np.diff(ts) > GAP_FACTOR * usual_ns) + 1
+        first = np.unique(np.concatenate((np.flatnonzero(np.diff(stretch, prepend=-1)), gap)))
+        if len(first) == 0:
+            nothing = np.empty(0)
+            return SeriesPoints(ts, nothing, nothing, nothing)
+        count = np.diff(np.append(first, len(ts)))
+        t = ts[0] + np.add.reduceat(ts - ts[0], first) // count
+        columns = [
+            np.add.reduceat(value, first) / count,
+            np.minimum.reduceat(value, first),
+            np.maximum.reduceat(value, first),
+        ]
+        at = np.searchsorted(first, gap)
+        middle = (ts[gap - 1] + ts[gap]) // 2
+        return SeriesPoints(np.insert(t, at, middle), *(np.insert(c, at, np.nan) for c in columns))

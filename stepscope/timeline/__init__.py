@@ -1,0 +1,403 @@
+"""The timeline of one worker: its lanes, what a viewport shows of them, and everything about one slice."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.analysis.capture import merge
+from stepscope.analysis.launches import link
+from stepscope.analysis.steps import find_steps
+from stepscope.errors import StepscopeError
+from stepscope.lod import Rectangles
+from stepscope.resources import ResourceHistory
+from stepscope.runs import Worker
+from stepscope.schema import DEVICE_WORK, NONE, Events, Kind
+from stepscope.store import StreamReader
+from stepscope.timeline.lanes import Lanes
+from stepscope.timeline.links import Connection, SegmentLinks
+from stepscope.timeline.live import LiveRows, Names
+from stepscope.timeline.segment import Segment
+
+VIEW_SCHEMA = pa.schema(
+    [
+        ("lane", pa.int32()),
+        ("depth", pa.int16()),
+        ("start", pa.float64()),
+        ("dur", pa.float64()),
+        ("count", pa.int32()),
+        ("busy", pa.float64()),
+        ("name", pa.dictionary(pa.int32(), pa.utf8())),
+        ("kind", pa.uint8()),
+        ("row", pa.int32()),
+    ]
+)
+
+#: Rows of the always-on stream are numbered from here, rows of deep windows from 0: both grow at their end.
+LIVE_BASE = 1 << 30
+#: The most rows that ``find`` lists.
+MAX_FOUND = 10_000
+
+_KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
+
+
+class NoSuchSlice(StepscopeError):
+    """A row that this timeline does not have."""
+
+
+class Timeline:
+    """Answers in ns relative to ``origin_ns``, which never changes. Any thread may ask; one refreshes at a time.
+
+    Lane ids and row numbers stay what they are while data is added.
+
+    Raises:
+        StepscopeError: the worker is a trace file that cannot be read.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self.problems: list[str] = []  # windows that could not be read
+        self.resources = ResourceHistory()
+        self._refreshing = threading.Lock()
+        self._lanes = Lanes(worker.host, worker.pid, worker.rank)
+        self._names = Names()
+        self._live_reader: StreamReader | None = None
+        self._live = LiveRows()
+        self._monitor_reader: StreamReader | None = None
+        self._windows_seen: set[str] = set()
+        self._windows: list[Segment] = []
+        self._live_segment: Segment | None = None
+        self._window_steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._links: dict[int, SegmentLinks] = {}  # by the segment's base
+        self._training: set[int] = set()
+        self.version = 0
+        self._read(worker)
+        self.origin_ns = self._first_origin(worker)
+
+    def refresh(self, worker: Worker) -> bool:
+        """Take in what came since; False if nothing did."""
+        with self._refreshing:
+            return self._read(worker)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, roughly."""
+        return sum(segment.nbytes for segment in self._segments()) + 200 * len(self._names.texts)
+
+    # -- what is asked --------------------------------------------------------------------------------
+
+    def tree(self) -> dict[str, Any]:
+        """Lanes, steps and the extent, as docs/api.md tells."""
+        sizes: dict[int, tuple[int, int, int]] = {}
+        for segment in self._segments():
+            for lane_id, (rows, events, busy) in segment.lane_sizes.items():
+                had = sizes.get(lane_id, (0, 0, 0))
+                sizes[lane_id] = (max(rows, had[0]), events + had[1], busy + had[2])
+        lanes = []
+        for lane in self._lanes.in_order({k: v[1] for k, v in sizes.items()}, self._training):
+            rows, events, busy_ns = sizes.get(lane.id, (0, 0, 0))
+            holds_slices = lane.type in ("thread", "stream")
+            lanes.append(
+                {
+                    "id": lane.id,
+                    "parent": lane.parent,
+                    "type": lane.type,
+                    "name": lane.name,
+                    "rows": rows,
+                    "events": events,
+                    "busy_ns": busy_ns if holds_slices else None,
+                    **({"series": lane.series} if lane.series else {}),
+                }
+            )
+        begin_ns, end_ns = self._extent_ns()
+        number, start, end = self._steps()
+        return {
+            "origin_ns": str(self.origin_ns),
+            "t0": begin_ns - self.origin_ns,
+            "t1": end_ns - self.origin_ns,
+            "steps": {
+                "id": [n if n != NONE else None for n in number.tolist()],
+                "start": (start - self.origin_ns).tolist(),
+                "end": (end - self.origin_ns).tolist(),
+            },
+            "lanes": lanes,
+        }
+
+    def view(self, t0: int, t1: int, px: int, lanes: Iterable[int]) -> pa.Table:
+        """The rectangles (VIEW_SCHEMA) that [t0, t1) shows at ``px`` pixels, ordered by lane, depth, start.
+
+        Slices of a pixel or more stand alone; smaller neighbours in one pixel share a rectangle (``stepscope.lod``).
+        """
+        t0_ns, t1_ns = t0 + self.origin_ns, max(t1, t0 + 1) + self.origin_ns
+        pixel_ns = max(1, (t1_ns - t0_ns) // max(px, 1))
+        wanted = sorted(set(lanes))
+        parts = []
+        for segment in self._segments():
+            if segment.begin_ns < t1_ns and segment.end_ns >= t0_ns:
+                ranges = sorted(segment.rows_of[lane] for lane in wanted if lane in segment.rows_of)
+                if ranges:
+                    rows = np.concatenate([np.arange(*r) for r in ranges])
+                    shown = segment.index.view(rows, t0_ns, t1_ns, pixel_ns)
+                    if len(shown.row):
+                        parts.append(_columns(segment, shown))
+        if not parts:
+            return VIEW_SCHEMA.empty_table()
+        return self._table(_join(parts, pixel_ns))
+
+    def slice(self, row: int) -> dict[str, Any]:
+        """Everything about one slice, as docs/api.md tells.
+
+        Raises:
+            NoSuchSlice: the row is unknown.
+        """
+        segment, event = self._locate(row)
+        events = segment.events
+        start_ns, dur_ns = int(events.ts_ns[event]), int(events.dur_ns[event])
+        return {
+            "origin_ns": str(self.origin_ns),
+            **self._place(segment, event),
+            "kind": _KIND_NAMES.get(int(events.kind[event]), "other"),
+            "lane_name": self._lanes.all[int(segment.lane[event])].name,
+            "self": dur_ns - self._children_ns(segment, event),
+            "step": self._step_of(segment, event, start_ns),
+            "args": _args(events, event),
+            "connections": [self._connection(segment, c) for c in self._links_of(segment).of(event)],
+        }
+
+    def find(self, name: str) -> dict[str, Any]:
+        """The slices of this very name in order of start: how many, and at most ``MAX_FOUND`` rows."""
+        name_id = self._names.find(name)
+        rows, starts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for segment in self._segments() if name_id is not None else []:
+            hits = np.flatnonzero(segment.name == name_id)
+            events = np.flatnonzero(np.isin(segment.events.name, hits)) if len(hits) else np.empty(0, np.int64)
+            rows.append(events + segment.base)
+            starts.append(segment.events.ts_ns[events])
+        order = np.argsort(np.concatenate(starts), kind="stable")
+        return {"count": len(order), "rows": np.concatenate(rows)[order][:MAX_FOUND].tolist()}
+
+    # -- reading --------------------------------------------------------------------------------------
+
+    def _read(self, worker: Worker) -> bool:
+        self._lanes.thread_names.update((worker.meta or {}).get("threads", {}))
+        changed = [self._read_windows(worker), self._read_live(worker), self._read_monitor(worker)]
+        self.version += any(changed)
+        return any(changed)
+
+    def _read_windows(self, worker: Worker) -> bool:
+        new = [i for i in worker.window_ids() if i not in self._windows_seen]
+        for window_id in new:
+            try:
+                window = worker.window(window_id)
+            except StepscopeError as error:
+                if worker.meta is None:  # a trace file: there is nothing else to show
+                    raise
+                self.problems.append(str(error))
+                self._windows_seen.add(window_id)
+                continue
+            events = window.events
+            lane = self._lanes.of_window(window)
+            base = sum(len(s.events) for s in self._windows)
+            segment = Segment(events, lane, self._names.ids(events.names), base)
+            self._training.update(np.unique(lane[events.kind == Kind.STEP]).tolist())
+            self._window_steps.append(_marked_steps(events))
+            self._windows = [*self._windows, segment]  # a new list: others may be walking the old one
+            self._windows_seen.add(window_id)
+        return bool(new)
+
+    def _read_live(self, worker: Worker) -> bool:
+        if self._live_reader is None:
+            self._live_reader = worker.live_reader()
+        if self._live_reader is None:
+            return False
+        table = self._live_reader.read()
+        if table.num_rows == 0:
+            return False
+        self._live.append(table, self._names)
+        events, tid, track = self._live.events(self._names)
+        lane = self._lanes.of_live(events, tid, track)
+        segment = Segment(events, lane, np.arange(len(self._names.texts), dtype=np.int32), LIVE_BASE)
+        self._links.pop(LIVE_BASE, None)
+        self._live_segment = segment
+        return True
+
+    def _read_monitor(self, worker: Worker) -> bool:
+        if self._monitor_reader is None:
+            self._monitor_reader = worker.monitor_reader()
+        if self._monitor_reader is None:
+            return False
+        table = self._monitor_reader.read()
+        if table.num_rows == 0:
+            return False
+        self.resources.append(table)
+        self._lanes.of_series(self.resources.infos())
+        return True
+
+    def _first_origin(self, worker: Worker) -> int:
+        """When the recording began, else the first event: known before anything else is read, and kept."""
+        started_ns = (worker.meta or {}).get("started_ns")
+        return started_ns if isinstance(started_ns, int) else self._extent_ns()[0]
+
+    # -- inner parts ----------------------------------------------------------------------------------
+
+    def _segments(self) -> list[Segment]:
+        return self._windows if self._live_segment is None else [*self._windows, self._live_segment]
+
+    def _extent_ns(self) -> tuple[int, int]:
+        filled = [s for s in self._segments() if len(s.events)]
+        if filled:
+            return min(s.begin_ns for s in filled), max(s.end_ns for s in filled)
+        return self.resources.extent_ns() or (0, 0)
+
+    def _steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Number, start and end of each step: those of the always-on stream, else those of the windows."""
+        live = self._live_segment
+        if live is not None:
+            rows = np.flatnonzero(live.events.kind == Kind.STEP)
+            rows = rows[np.argsort(live.events.ts_ns[rows], kind="stable")]
+            if len(rows):
+                return live.events.step[rows], live.events.ts_ns[rows], live.events.end_ns[rows]
+        parts = self._window_steps or [(np.empty(0, np.int64),) * 3]
+        return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))  # type: ignore[return-value]
+
+    def _locate(self, row: int) -> tuple[Segment, int]:
+        for segment in self._segments():
+            if segment.base <= row < segment.base + len(segment.events):
+                return segment, row - segment.base
+        raise NoSuchSlice(f"There is no slice {row} in this timeline.")
+
+    def _links_of(self, segment: Segment) -> SegmentLinks:
+        return self._links.setdefault(segment.base, SegmentLinks(segment))
+
+    def _place(self, segment: Segment, event: int) -> dict[str, Any]:
+        events = segment.events
+        return {
+            "row": segment.base + event,
+            "name": events.text(event),
+            "lane": int(segment.lane[event]),
+            "depth": int(segment.depth[event]),
+            "start": int(events.ts_ns[event]) - self.origin_ns,
+            "dur": int(events.dur_ns[event]),
+        }
+
+    def _connection(self, segment: Segment, connection: Connection) -> dict[str, Any]:
+        place = self._place(segment, connection.event)
+        return {"type": connection.type, **place, "latency": connection.latency_ns}
+
+    def _children_ns(self, segment: Segment, event: int) -> int:
+        """Time that the direct children of a slice take. What else runs on a queue is no part of a device's work;
+        the children of an always-on step are its phases, on the lane below."""
+        events = segment.events
+        if int(events.kind[event]) in DEVICE_WORK:
+            return 0
+        inside = segment.children(event)
+        if segment is self._live_segment and events.kind[event] == Kind.STEP:
+            phases = self._lanes.phases_beside(int(segment.lane[event]))
+            start_ns = int(events.ts_ns[event])
+            inside = segment.within(phases, 0, start_ns, start_ns + int(events.dur_ns[event]))
+        return int(events.dur_ns[inside].sum())
+
+    def _step_of(self, segment: Segment, event: int, at_ns: int) -> int | None:
+        """The step a slice belongs to: told by its source, else that which holds its start; device work that of
+        its launch."""
+        told = int(segment.events.step[event])
+        if told != NONE:
+            return told
+        if int(segment.events.kind[event]) in DEVICE_WORK:
+            call = self._links_of(segment).launch_of(event)
+            if call is None:
+                return None
+            at_ns = int(segment.events.ts_ns[call])
+        number, start, end = self._steps()
+        at = int(np.searchsorted(start, at_ns, "right")) - 1
+        return int(number[at]) if at >= 0 and at_ns < end[at] and number[at] != NONE else None
+
+    def _table(self, columns: dict[str, np.ndarray]) -> pa.Table:
+        used, index = np.unique(columns["name"], return_inverse=True)
+        names = pa.array([self._names.texts[i] for i in used.tolist()], pa.utf8())
+        arrays = {
+            "lane": columns["lane"],
+            "depth": columns["depth"],
+            "start": columns["start"] - self.origin_ns,
+            "dur": columns["end"] - columns["start"],
+            "count": columns["count"],
+            "busy": columns["busy"],
+            "name": pa.DictionaryArray.from_arrays(pa.array(index.reshape(-1).astype(np.int32)), names),
+            "kind": columns["kind"],
+            "row": columns["row"],
+        }
+        return pa.table([_as(arrays[f.name], f.type) for f in VIEW_SCHEMA], schema=VIEW_SCHEMA)
+
+
+def _as(values: Any, type: pa.DataType) -> pa.Array:
+    return values if isinstance(values, pa.Array) else pa.array(values.astype(type.to_pandas_dtype()))
+
+
+def _columns(segment: Segment, shown: Rectangles) -> dict[str, np.ndarray]:
+    event = segment.at(shown.longest)
+    return {
+        "lane": segment.row_lane[shown.row],
+        "depth": segment.row_depth[shown.row],
+        "start": shown.start_ns,
+        "end": shown.end_ns,
+        "count": shown.count,
+        "busy": shown.busy_ns,
+        "longest": shown.longest_ns,
+        "name": segment.name[segment.events.name[event]],
+        "kind": segment.events.kind[event],
+        "row": event + segment.base,
+    }
+
+
+def _join(parts: list[dict[str, np.ndarray]], pixel_ns: int) -> dict[str, np.ndarray]:
+    """The rectangles of several segments in order. What one pixel shows of two windows becomes one rectangle."""
+    columns = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
+    order = np.lexsort((columns["start"], columns["depth"], columns["lane"]))
+    columns = {k: v[order] for k, v in columns.items()}
+    if len(parts) == 1:
+        return columns
+    alone = (columns["count"] == 1) & (columns["longest"] >= pixel_ns)
+    pixel = columns["start"] // pixel_ns
+    begins = np.ones(len(order), bool)
+    begins[1:] = alone[1:] | alone[:-1]
+    for key in (columns["lane"], columns["depth"], pixel):
+        begins[1:] |= key[1:] != key[:-1]
+    first = np.flatnonzero(begins)
+    if len(first) == len(order):
+        return columns
+    group = np.cumsum(begins) - 1
+    # The longest of each group: sorted by group, then longest first, the first of equals first.
+    best = np.lexsort((np.arange(len(order)), -columns["longest"], group))[first]
+    out = {k: columns[k][first] for k in ("lane", "depth", "start")}
+    out |= {k: columns[k][best] for k in ("longest", "name", "kind", "row")}
+    out |= {k: np.add.reduceat(columns[k], first) for k in ("count", "busy")}
+    out["end"] = np.maximum.reduceat(columns["end"], first)
+    return out
+
+
+def _marked_steps(events: Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number, start and end of the steps that a window shows (``stepscope.analysis.steps``)."""
+    steps = find_steps(Events.empty(), merge([events]), link(events))
+    return steps.id, steps.start_ns, steps.end_ns
+
+
+def _args(events: Events, event: int) -> dict[str, Any]:
+    """The args of a slice, and the ids and sizes that its source told; integers that a browser would round as text."""
+    columns = {
+        "bytes": events.bytes,
+        "device": events.device,
+        "stream": events.stream,
+        "correlation": events.correlation,
+        "external id": events.external_id,
+    }
+    told = {name: int(column[event]) for name, column in columns.items() if column[event] != NONE}
+    try:
+        own = events.args_of(event)
+    except json.JSONDecodeError:
+        own = {"args": events.args_values[int(events.args[event])]}
+    own = own if isinstance(own, dict) else {"args": own}
+    return {k: str(v) if isinstance(v, int) and abs(v) >= 1 << 53 else v for k, v in {**own, **told}.items()}

@@ -1,0 +1,186 @@
+"""The lanes of a timeline: the same thread or stream of all sources is one lane, in one tree of stable ids.
+
+host -> process -> {training loop (always on), threads, devices -> streams}; host -> resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stepscope.resources import SeriesInfo
+from stepscope.schema import NONE, Events, Kind, Lane, Window
+from stepscope.timeline.live import TRACKS
+
+# Pids that stand for "no process in particular": text left out, frames without a thread, the profiler itself.
+_NO_PID = ("", "0", "-1")
+
+# Order below a host, and below a process.
+_RANK_OWN, _RANK_OTHER, _RANK_RESOURCES = range(3)
+_RANK_ALWAYS_ON, _RANK_THREAD, _RANK_DEVICE = range(3)
+
+
+@dataclass
+class TimelineLane:
+    """``sort`` orders the lanes below one parent; with ``by_activity`` what goes on in them decides before it."""
+
+    id: int
+    parent: int | None
+    type: str
+    name: str
+    sort: tuple
+    by_activity: bool = False
+    series: list[str] = field(default_factory=list)
+
+
+class Lanes:
+    """Hands out lanes; asking again for the same one gives the same id."""
+
+    def __init__(self, host: str | None, pid: int | None, rank: int | None) -> None:
+        self.all: list[TimelineLane] = []
+        self._by_key: dict[tuple, TimelineLane] = {}
+        self._host = host
+        self._pid = "" if pid is None else str(pid)
+        self._rank = rank
+        self.thread_names: dict[str, str] = {}  # of the process's own threads, by tid
+
+    # -- sources --------------------------------------------------------------------------------------
+
+    def of_window(self, window: Window) -> np.ndarray:
+        """The lane of each event of a window, shape (n,)."""
+        events = window.events
+        pids = {lane.pid for lane in events.lanes if lane.type != "stream" and lane.pid not in _NO_PID}
+        only_pid = next(iter(pids)) if len(pids) == 1 else None
+        if not self._pid and only_pid is not None:
+            self._pid = only_pid
+        ids = np.array([self._of(lane, window, only_pid).id for lane in events.lanes], dtype=np.int32)
+        if len(events) == 0:
+            return np.empty(0, np.int32)
+        lane = ids[events.lane]
+        projected = np.flatnonzero(events.kind == Kind.DEVICE_ANNOTATION)
+        for source in np.unique(events.lane[projected]).tolist():
+            if events.lanes[source].type == "stream":
+                rows = projected[events.lane[projected] == source]
+                lane[rows] = self._annotations_of(events.lanes[source]).id
+        return lane
+
+    def of_live(self, events: Events, tid: np.ndarray, track: np.ndarray) -> np.ndarray:
+        """The lane of each row of the always-on stream, shape (n,). The thread with most steps comes first."""
+        threads, code = np.unique(tid, return_inverse=True)
+        code = code.reshape(-1)
+        steps = np.bincount(code[track == 0], minlength=len(threads))
+        group = self._get(("always on",), self._own_process(), "group", "Training loop", (_RANK_ALWAYS_ON,))
+        ids = np.zeros((len(threads), len(TRACKS)), np.int32)
+        for pair in np.unique(code * len(TRACKS) + track).tolist():
+            thread, which = divmod(pair, len(TRACKS))
+            name = TRACKS[which]
+            # A second lane of a track says which thread it is; the first is the training thread's in practice.
+            first = self._by_key.get(("first", which))
+            key = ("live", int(threads[thread]), which)
+            if first is not None and self._by_key.get(key) is not first:
+                name = f"{name} ({self._thread_name(str(threads[thread]))})"
+            lane = self._get(key, group, "thread", name, (which, -int(steps[thread]), int(threads[thread])))
+            self._by_key.setdefault(("first", which), lane)
+            ids[thread, which] = lane.id
+        return ids[code, track]
+
+    def of_series(self, infos: Iterable[SeriesInfo]) -> None:
+        """A lane for each axis that series of the monitor share."""
+        for position, info in enumerate(infos):
+            top = self._get(("resources",), self._root(), "group", "Resources", (_RANK_RESOURCES,))
+            if info.group == "CPU cores":
+                top = self._get(("resources", info.group), top, "group", info.group, (1 << 30,))
+            lane = self._get(("counter", info.lane), top, "counter", info.lane, (position,))
+            if info.id not in lane.series:
+                lane.series.append(info.id)
+
+    def phases_beside(self, steps: int) -> int:
+        """The lane with the phases of the thread whose steps lie on the given lane; ``NONE`` if it has none."""
+        for key, lane in self._by_key.items():
+            if lane.id == steps and key[0] == "live":
+                phases = self._by_key.get(("live", key[1], 1))
+                return NONE if phases is None else phases.id
+        return NONE
+
+    # -- the tree -------------------------------------------------------------------------------------
+
+    def in_order(self, events_of: Mapping[int, int], training: set[int]) -> list[TimelineLane]:
+        """All lanes, parents before children. Threads: training threads first, then the busiest, idle ones last."""
+        children: dict[int | None, list[TimelineLane]] = {}
+        for lane in self.all:
+            children.setdefault(lane.parent, []).append(lane)
+
+        def place(lane: TimelineLane) -> tuple:
+            rank, *rest = lane.sort or (0,)
+            activity = (lane.id not in training, -events_of.get(lane.id, 0)) if lane.by_activity else ()
+            return (rank, *activity, *rest)
+
+        ordered: list[TimelineLane] = []
+        stack = sorted(children.get(None, []), key=place, reverse=True)
+        while stack:
+            lane = stack.pop()
+            ordered.append(lane)
+            stack += sorted(children.get(lane.id, []), key=place, reverse=True)
+        return ordered
+
+    # -- one lane -------------------------------------------------------------------------------------
+
+    def _get(self, key: tuple, parent: TimelineLane | None, type: str, name: str, sort: tuple) -> TimelineLane:
+        lane = self._by_key.get(key)
+        if lane is None:
+            lane = TimelineLane(len(self.all), None if parent is None else parent.id, type, name, sort)
+            self.all.append(lane)
+            self._by_key[key] = lane
+        return lane
+
+    def _root(self) -> TimelineLane:
+        return self._get(("host",), None, "host", self._host or "host", ())
+
+    def _own_process(self) -> TimelineLane:
+        words = [f"rank {self._rank}" if self._rank is not None else "", f"pid {self._pid}" if self._pid else ""]
+        name = " · ".join(w for w in words if w) or "process"
+        return self._get(("process",), self._root(), "process", name, (_RANK_OWN,))
+
+    def _process(self, lane: Lane, only_pid: str | None) -> TimelineLane:
+        """The process of a host lane. ``only_pid`` is the pid that all of the window's lanes share, if they do."""
+        if lane.pid in (*_NO_PID, self._pid) or lane.pid == only_pid:
+            return self._own_process()
+        name = lane.process if lane.pid in lane.process else f"{lane.process} · pid {lane.pid}".removeprefix(" · ")
+        return self._get(("process", lane.pid), self._root(), "process", name, (_RANK_OTHER, lane.pid))
+
+    def _of(self, lane: Lane, window: Window, only_pid: str | None) -> TimelineLane:
+        if lane.type == "stream":
+            number = lane.stream if lane.stream != NONE else lane.sort
+            return self._get(_stream_key(lane), self._device(lane, window), "stream", lane.name, (0, number, lane.tid))
+        process = self._process(lane, only_pid)
+        name = lane.name or "thread"
+        known = self.thread_names.get(lane.tid, "") if process is self._own_process() else ""
+        if known not in name:
+            name = f"{known} ({lane.tid})"
+        key = ("thread", process.id, lane.type, lane.tid or lane.name)
+        found = self._get(key, process, "thread", name, (_RANK_THREAD, lane.sort, name))
+        found.by_activity = True
+        return found
+
+    def _device(self, lane: Lane, window: Window) -> TimelineLane:
+        name = lane.process or (f"GPU {lane.device}" if lane.device != NONE else "device")
+        model = next((d.name for d in window.devices if d.id == lane.device and d.name), "")
+        full = name if model in name else f"{name} · {model}"
+        number = lane.device if lane.device != NONE else 1 << 30
+        return self._get(("device", name), self._own_process(), "device", full, (_RANK_DEVICE, number, name))
+
+    def _annotations_of(self, lane: Lane) -> TimelineLane:
+        kernels = self._by_key[_stream_key(lane)]
+        device = self.all[kernels.parent] if kernels.parent is not None else None
+        key = ("annotations", *_stream_key(lane))
+        return self._get(key, device, "stream", f"{kernels.name} annotations", (1, *kernels.sort[1:]))
+
+    def _thread_name(self, tid: str) -> str:
+        name = self.thread_names.get(tid, f"thread {tid}")
+        return name if tid in name else f"{name}, {tid}"
+
+
+def _stream_key(lane: Lane) -> tuple:
+    return ("stream", lane.process, lane.device, lane.stream, lane.tid or lane.name)
