@@ -292,14 +292,13 @@ def _devices(windows: list[Window], meta: dict[str, Any]) -> list[dict[str, Any]
 
 def _coverage(live: Events, capture: Capture, steps: Steps | None) -> dict[str, Any]:
     """How much of the job the numbers stand for."""
-    starts = [*capture.extent_ns[:, 0].tolist(), *([int(live.ts_ns.min())] if len(live) else [])]
-    ends = [*capture.extent_ns[:, 1].tolist(), *([int(live.end_ns.max())] if len(live) else [])]
+    tables = [t for t in (live, capture.events) if len(t)]
     return {
         "steps": None if steps is None else len(steps),
         "deep_steps": None if steps is None else int(np.count_nonzero(steps.deep)),
         "windows": len(capture),
-        "first_ns": min(starts) if starts and len(live) + len(capture.events) else None,
-        "last_ns": max(ends) if ends and len(live) + len(capture.events) else None,
+        "first_ns": min((int(t.ts_ns.min()) for t in tables), default=None),
+        "last_ns": max((int(t.end_ns.max()) for t in tables), default=None),
     }
 
 
