@@ -141,7 +141,7 @@ def _check_device_work(window: Window) -> None:
 def _keep_source(trace: Path, folder: Path) -> None:
     """The source beside the columns: JSON compressed, an XPlane (which its own tools read only plain) as it is."""
     with open(trace, "rb") as source:
-        is_json = source.read(1) in (b"{", b"[")
+        is_json = source.read(64).lstrip()[:1] in (b"{", b"[")
         source.seek(0)
         name = "trace.json.gz" if is_json else "trace.xplane.pb"
         beside = folder / f".{name}.tmp"

@@ -1,0 +1,311 @@
+"""The PyTorch hook: ``with Profiler("runs/exp1", model):`` around a training loop."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import statistics
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import stepscope.recorder as recorder_module
+from stepscope.recorder import Recorder
+from stepscope_torch import environment
+from stepscope_torch.loop import Loop
+from stepscope_torch.phases import Backward, Forward, HostToDevice, InputWait, OptimizerStep, Part
+from stepscope_torch.rivals import Rivals
+from stepscope_torch.schedule import ScheduleLike, as_schedule
+from stepscope_torch.window import DeepWindows
+
+log = logging.getLogger("stepscope")
+
+#: Seconds that ``stop`` waits for deep windows to be converted, so that a run is whole when its script ends.
+CONVERT_TIMEOUT_S = 60.0
+
+_running: Profiler | None = None
+
+
+class Profiler:
+    """Records the training loop of this process into a run folder.
+
+    Always on: the steps and their phases (input wait, copies to the device, forward, backward, optimizer),
+    the script's annotations and the machine's load. On top of that a deep window of a few steps, with
+    every operator and kernel, as ``schedule`` plans it.
+
+    Args:
+        run: the run folder, e.g. ``runs/exp1``; made if missing. All ranks of a job give the same one.
+        model: the module that the loop calls. Without it, or where something else is called, the outermost
+            modules with parameters are found during the first step.
+        optimizer: one or several; only their steps end a step of the loop. Default: any optimizer's.
+        schedule: when deep windows are taken; None for one of 3 steps after 10, False for none.
+        monitor_interval_ms: how often the machine's load is sampled: 100, 200, 500, 1000, 5000 or 60000;
+            None or 0 for not at all. One process a host samples, that of local rank 0.
+        record_shapes, with_stack, profile_memory: what deep windows hold besides, as torch.profiler has them.
+
+    Nothing here raises into the training: what fails is switched off, says so once in the log and leaves a
+    note in worker.json. The rank is that of torch.distributed, or the launcher's, or else 0 of 1.
+    One at a time: a second one in the same process stays off.
+
+    ``torch.jit.script`` refuses a module with hooks: script it before ``start``.
+    """
+
+    def __init__(
+        self,
+        run: str | os.PathLike[str],
+        model: torch.nn.Module | None = None,
+        *,
+        optimizer: torch.optim.Optimizer | Iterable[torch.optim.Optimizer] | None = None,
+        schedule: ScheduleLike = None,
+        monitor_interval_ms: int | None = 500,
+        record_shapes: bool = False,
+        with_stack: bool = False,
+        profile_memory: bool = False,
+    ) -> None:
+        self.run = Path(run)
+        self.model = model
+        self.optimizers = _as_list(optimizer)
+        self.schedule = as_schedule(schedule)
+        self.monitor_interval_ms = monitor_interval_ms
+        self.window_options = {
+            "record_shapes": record_shapes,
+            "with_stack": with_stack,
+            "profile_memory": profile_memory,
+        }
+        self._recorder: Recorder | None = None
+        self._loop: Loop | None = None
+        self._windows: DeepWindows | None = None
+        self._rivals: Rivals | None = None
+        self._parts: list[Part] = []
+        self._monitor: Any = None
+        self._phases: list[str] = []
+
+    # -- the user's side -------------------------------------------------------------------------------
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it records."""
+        return self._recorder is not None and self._recorder.enabled
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of this process in the run, once started."""
+        folder = None if self._recorder is None else self._recorder.folder
+        return None if folder is None else folder.path
+
+    def __enter__(self) -> Profiler:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin to record. On failure the training goes on unrecorded, and the log says why."""
+        global _running
+        if _running is not None or recorder_module.active is not None:
+            log.warning("stepscope already records this process; Profiler(%s) stays off.", self.run)
+            if recorder_module.active is not None:
+                recorder_module.active.note("second_profiler", f"A second profiler, for {self.run}, was refused.")
+            return
+        try:
+            self._start()
+        except Exception as error:
+            log.warning("stepscope could not start: %s. Training goes on without it.", error)
+            self._clean_up()
+
+    def step(self) -> None:
+        """End a step here: for loops whose steps cannot be seen. From the first call on only these calls count."""
+        if self._loop is not None and self.enabled:
+            try:
+                self._loop.mark()
+            except Exception as error:
+                self._part_failed("step", error)
+
+    def stop(self) -> None:
+        """End the recording; waits for deep windows to be converted, a minute at most. Harmless when repeated."""
+        if _running is not self:
+            return
+        try:
+            self._stop()
+        except Exception as error:
+            log.warning("stepscope could not end its recording properly: %s", error)
+        finally:
+            self._clean_up()
+
+    # -- starting --------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        global _running
+        here = environment.place()
+        recorder = Recorder(
+            self.run,
+            framework="pytorch",
+            rank=here.rank,
+            world_size=here.world_size,
+            about={"options": self._options(), "phases": [], "refused": []},
+        )
+        recorder.meta["versions"].update(environment.versions())
+        recorder.start()
+        if not recorder.enabled:
+            return  # it has said why
+        _running = self
+        self._recorder = recorder
+        self._rivals = Rivals()
+        self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._rivals)
+        self._loop = loop = Loop(recorder, self._windows)
+        loop.after_segment = [self._after_first_step, self._after_segment]
+        self._parts = [
+            InputWait(loop, self._part_failed),
+            Forward(loop, self._part_failed, self.model, self._no_forward_found),
+            Backward(loop, self._part_failed),
+            OptimizerStep(loop, self._part_failed, self.optimizers),
+        ]
+        device_types = environment.accelerators()
+        if device_types:
+            self._parts.append(HostToDevice(loop, self._part_failed, device_types))
+        self._rivals.install()
+        for part in self._parts:
+            part.install()
+        if here.local_rank in (0, None):
+            self._start_monitor()
+        atexit.register(self.stop)
+        self._windows.at_boundary(0, 0, None)  # a plan may begin with the very first step
+
+    def _options(self) -> dict[str, Any]:
+        plan = self.schedule
+        return {
+            "schedule": {name: getattr(plan, name) for name in plan.__dataclass_fields__},
+            "monitor_interval_ms": self.monitor_interval_ms or None,
+            **self.window_options,
+        }
+
+    def _start_monitor(self) -> None:
+        recorder = self._recorder
+        if not self.monitor_interval_ms or recorder is None or recorder.folder is None:
+            return
+        try:
+            from stepscope.monitor import start_monitor
+
+            self._monitor = start_monitor(recorder.folder, self.monitor_interval_ms)
+        except Exception as error:
+            log.warning("stepscope does not sample the machine: %s", error)
+            recorder.note("requested_but_absent", f"No resource samples: {error}")
+
+    # -- while it runs ---------------------------------------------------------------------------------
+
+    def _after_first_step(self) -> bool:
+        """What is known only once the training runs: the process group and the devices."""
+        recorder, loop = self._recorder, self._loop
+        if recorder is None or loop is None:
+            return False
+        if not loop.tracker.steps:
+            return True
+        try:
+            here = environment.place()
+            recorder.update_meta(rank=here.rank, world_size=here.world_size, devices=environment.devices())
+        except Exception as error:
+            log.debug("stepscope could not ask for the devices: %s", error)
+        return False
+
+    def _after_segment(self) -> bool:
+        recorder, loop = self._recorder, self._loop
+        if recorder is None or loop is None:
+            return False
+        if len(loop.tracker.phases_seen) != len(self._phases):
+            self._phases = sorted(loop.tracker.phases_seen)
+            recorder.update_meta(phases=self._phases)
+        if not recorder.enabled:  # the disk is full, say: the hooks have nothing to do any more
+            for part in self._parts:
+                part.live = False
+            return False
+        return True
+
+    def _part_failed(self, name: str, error: Exception) -> None:
+        log.warning("stepscope switched its %s hook off: %r. Training goes on.", name, error)
+        if self._recorder is not None:
+            self._recorder.note("hook_failed", f"The {name} hook was switched off: {error!r}")
+
+    def _no_forward_found(self) -> None:
+        if self._recorder is not None:
+            self._recorder.note(
+                "requested_but_absent",
+                "No forward phase: no module was called from outside compiled code. Give Profiler the model "
+                "that the loop calls.",
+            )
+
+    # -- stopping --------------------------------------------------------------------------------------
+
+    def _stop(self) -> None:
+        recorder, loop, windows = self._recorder, self._loop, self._windows
+        if recorder is None or loop is None or windows is None:
+            return
+        for part in self._parts:
+            part.remove()
+        try:
+            loop.finish()
+        except Exception as error:
+            self._part_failed("step", error)
+        if self._monitor is not None:
+            self._monitor.stop()
+        windows.finish(loop.tracker.steps, CONVERT_TIMEOUT_S)
+        recorder.update_meta(
+            phases=sorted(loop.tracker.phases_seen),
+            overhead={
+                # without what torch spends on calling a hook
+                "hook_ns_per_step": int(statistics.median(loop.hook_ns)) if loop.hook_ns else None,
+                "stall_ns": windows.stall_ns,
+                "flush_cpu_ns": recorder.meta.get("flush_cpu_ns"),
+            },
+        )
+        self._leave_notes(recorder, loop, windows)
+
+    def _leave_notes(self, recorder: Recorder, loop: Loop, windows: DeepWindows) -> None:
+        if loop.unclosed:
+            recorder.note("unclosed_phase", "Exceptions passed the end of phases by; they are missing.", loop.unclosed)
+        if loop.other_threads:
+            recorder.note(
+                "other_threads", "Forwards, backwards and optimizer steps of other threads.", loop.other_threads
+            )
+        asked = [name for name, value in self.window_options.items() if value]
+        if asked and not windows.taken:
+            recorder.note("requested_but_absent", f"{', '.join(asked)} only act in deep windows, and there was none.")
+
+    def _clean_up(self) -> None:
+        global _running
+        if _running is self:
+            _running = None
+        atexit.unregister(self.stop)
+        for part in self._parts:
+            part.remove()
+        if self._rivals is not None:
+            self._rivals.remove()
+        if self._recorder is not None:
+            self._recorder.stop()
+        self._loop = self._windows = self._rivals = self._monitor = None
+        self._parts = []
+
+
+def _as_list(optimizer: Any) -> list[torch.optim.Optimizer] | None:
+    if optimizer is None:
+        return None
+    return [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else list(optimizer)
+
+
+def _after_fork_in_child() -> None:
+    """A DataLoader's worker has our hooks in its memory; there they have nothing to record."""
+    global _running
+    if _running is not None:
+        for part in _running._parts:
+            part.live = False
+        if _running._rivals is not None:
+            _running._rivals.before_start = None
+        atexit.unregister(_running.stop)
+        _running = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,321 @@
+"""Deep windows: a few steps under torch's own profiler, handed to a converter process afterwards.
+
+The profiler's state belongs to the thread that started it, so it is started and stopped on the training
+thread, between two steps, and each stop is a stall of the training that is recorded as such.
+
+On GPUs this is untested: there was none when it was written. The converter says so in the window's notes
+when a trace holds launches but no kernels.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from contextlib import AbstractContextManager
+from threading import get_ident
+from time import perf_counter_ns
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity
+
+import stepscope.recorder as recorder_module
+from stepscope.convert import Conversion
+from stepscope.recorder import Recorder
+from stepscope.schema import Kind
+from stepscope_torch.rivals import Rivals
+from stepscope_torch.schedule import Schedule, next_window, steps_that_fit
+from stepscope_torch.scopes import scope
+
+log = logging.getLogger("stepscope")
+
+#: Tries to capture a window in which no step came to an end (validation did) before giving it up.
+_MAX_TRIES = 3
+#: Without a known duration of a step, a probe is ended after this long.
+_PROBE_S = 5.0
+
+
+class DeepWindows:
+    """Takes the windows of a plan. All methods but ``finish`` are for the training thread."""
+
+    def __init__(self, recorder: Recorder, schedule: Schedule, options: dict[str, bool], rivals: Rivals) -> None:
+        self.recorder = recorder
+        self.schedule = schedule
+        self.options = options
+        self.rivals = rivals
+        self.is_open = False
+        self.taken = 0
+        self.stall_ns = 0
+        self._next = next_window(schedule, 0, None)  # the step with which the next window begins
+        self._events_per_step: int | None = None  # None until the probe has counted
+        self._probing = False
+        self._tries = 0
+        self._profile: Any = None
+        self._thread = 0
+        self._first_step = 0
+        self._began_ns = 0
+        self._steps_at_start = 0
+        self._steps_wanted = 0
+        self._bound_s = 0.0
+        self._marker: AbstractContextManager[Any] | None = None
+        self._marked: int | str | None = None  # what the open marker says
+        self._markers = 0  # step markers in this window
+        self._void: list[int] = []  # those of them that turned out to be no steps
+        self._conversions: list[Conversion] = []
+        self._last_number = 0
+        rivals.before_start = self._give_way
+
+    # -- between steps ---------------------------------------------------------------------------------
+
+    def at_boundary(self, step: int, steps_done: int, step_ns: int | None) -> bool:
+        """A segment has ended and step ``step`` may come next. Returns whether that took noticeable time.
+
+        Args:
+            steps_done: complete steps so far.
+            step_ns: how long the last one took.
+        """
+        if not self.is_open and (self._next is None or step < self._next - 1):
+            return False
+        try:
+            return self._at_boundary(step, steps_done, step_ns)
+        except Exception as error:
+            self._give_up(error)
+            return True
+
+    def _at_boundary(self, step: int, steps_done: int, step_ns: int | None) -> bool:
+        stalled = False
+        if self.is_open:
+            self._end_marker()
+            done = steps_done - self._steps_at_start
+            if done >= self._steps_wanted or self._is_over_bounds(step_ns):
+                self._stop(done)
+                stalled = True
+        if not self.is_open and self._is_due(step):
+            self._start(step, steps_done, step_ns)
+            stalled = True
+        return stalled
+
+    def _is_due(self, step: int) -> bool:
+        if self._next is None:
+            return False
+        needs_probe = self._events_per_step is None
+        if step < self._next - (1 if needs_probe else 0):
+            return False
+        rival = self.rivals.active()
+        if rival:
+            self.recorder.note("window_postponed", f"A deep window was due at step {self._next}, but {rival}.")
+            self._next = step + 10
+            return False
+        return True
+
+    def _is_over_bounds(self, step_ns: int | None) -> bool:
+        elapsed_ns = perf_counter_ns() - self._began_ns
+        if elapsed_ns > self._bound_s * 1e9:
+            return True
+        if self._events_per_step is None or not step_ns:
+            return False
+        return elapsed_ns / step_ns * self._events_per_step > self.schedule.max_events
+
+    # -- markers ---------------------------------------------------------------------------------------
+
+    def enter_step(self, step: int) -> None:
+        """The open segment is, as far as one can tell, step ``step``."""
+        if self._marked is None:
+            self._enter_marker(step, f"ProfilerStep#{step}")
+            self._markers += 1
+
+    def enter_validation(self) -> None:
+        """The open segment is validation."""
+        if self._marked != "validation":
+            self.void_step()
+            self._enter_marker("validation", "validation")
+
+    def void_step(self) -> None:
+        """The marker of a step was none: the converter takes it out."""
+        if isinstance(self._marked, int):
+            self._void.append(self._markers - 1)
+        self._end_marker()
+
+    def _enter_marker(self, what: int | str, name: str) -> None:
+        self._end_marker()
+        try:
+            marker = scope(name)
+            marker.__enter__()
+            self._marker, self._marked = marker, what
+        except Exception as error:
+            self._give_up(error)
+
+    def _end_marker(self) -> None:
+        marker, self._marker = self._marker, None
+        self._marked = None
+        if marker is not None:
+            try:
+                marker.__exit__(None, None, None)
+            except Exception as error:
+                self._give_up(error)
+
+    # -- starting and stopping -------------------------------------------------------------------------
+
+    def _start(self, step: int, steps_done: int, step_ns: int | None) -> None:
+        began = perf_counter_ns()
+        self._probing = self._events_per_step is None and step < self._next_step()
+        self._steps_wanted = 1 if self._probing else steps_that_fit(self.schedule, self._events_per_step)
+        self._bound_s = self.schedule.max_seconds
+        if self._probing:
+            # Nobody knows yet how many events a second makes: validation must not run on under the probe.
+            self._bound_s = min(self._bound_s, 1 + 4 * step_ns / 1e9 if step_ns else _PROBE_S)
+        self._first_step = step
+        self._steps_at_start = steps_done
+        self._markers = 0
+        self._void = []
+        with self.rivals.own():
+            self._profile = torch.profiler.profile(activities=_activities(), **self.options)
+            self._profile.start()
+        self._thread = get_ident()
+        self.is_open = True
+        recorder_module.mirror = scope
+        self._began_ns = perf_counter_ns()
+        self._record_stall("start", began, self._began_ns)
+
+    def _next_step(self) -> int:
+        return 0 if self._next is None else self._next
+
+    def _stop(self, done: int) -> None:
+        """Stop the profiler and make a window of what it has, if ``done`` steps are worth it."""
+        began = perf_counter_ns()
+        profile = self._close_profile({"void_markers": self._void})
+        keep = done > 0
+        if self._probing:
+            events = _count_events(profile)
+            self._events_per_step = events // done if done else None
+            # One step that is over the bound by itself: there will be no smaller window than this.
+            keep = done > 0 and events >= self.schedule.max_events
+        if keep:
+            self._save(profile)
+            self.taken += 1
+            self._next = next_window(self.schedule, self.taken, self._first_step)
+        elif not done:
+            self._tries += 1
+            if self._tries >= _MAX_TRIES:
+                self._next = None
+                self.recorder.note(
+                    "requested_but_absent",
+                    "No deep window: each time validation went on for longer than the window may last.",
+                )
+        self._record_stall("stop", began, perf_counter_ns())
+
+    def _close_profile(self, about: dict[str, Any]) -> Any:
+        """Stop the profiler, whatever happens, and return it."""
+        profile, self._profile = self._profile, None
+        self.is_open = False
+        recorder_module.mirror = None
+        self._end_marker()
+        profile.add_metadata_json("stepscope", json.dumps(about))
+        with self.rivals.own():
+            profile.stop()
+        return profile
+
+    def _save(self, profile: Any) -> None:
+        folder = self.recorder.folder
+        assert folder is not None
+        # Conversions may still run: their windows are not there yet, so the number is kept here too.
+        self._last_number = max(self._last_number + 1, int(folder.new_window().name))
+        window = folder.path / "windows" / f"{self._last_number:06d}"
+        trace = folder.path / f".{window.name}.pt.trace.json"
+        profile.export_chrome_trace(str(trace))
+        self._conversions.append(Conversion(trace, window))
+
+    def _record_stall(self, part: str, began: int, ended: int) -> None:
+        self.stall_ns += ended - began
+        self.recorder.span(Kind.OVERHEAD, "profiler_stall", began, ended, args={"part": part})
+
+    # -- giving way and giving up ----------------------------------------------------------------------
+
+    def _give_way(self) -> None:
+        """The user's profiler is about to start: two at once would leave both without events."""
+        if not self.is_open:
+            return
+        if get_ident() != self._thread:
+            self.recorder.note(
+                "window_postponed",
+                "Another profiler was started in another thread during a deep window; either may lack events.",
+            )
+            return
+        began = perf_counter_ns()
+        self._close_profile({})
+        self._next = self._first_step + 10
+        self.recorder.note("window_postponed", "A deep window was broken off, since the script's own profiler started.")
+        self._record_stall("stop", began, perf_counter_ns())
+
+    def _give_up(self, error: Exception) -> None:
+        profile, self._profile = self._profile, None
+        self.is_open = False
+        self._next = None
+        self._marker = self._marked = None
+        recorder_module.mirror = None
+        log.warning("stepscope takes no more deep windows: %s. Training goes on.", error)
+        self.recorder.note("hook_failed", f"Deep windows were switched off: {error}")
+        if profile is not None and torch.autograd.profiler._is_profiler_enabled:
+            try:
+                with self.rivals.own():
+                    profile.stop()
+            except Exception:
+                log.debug("the profiler could not be stopped", exc_info=True)
+
+    def finish(self, steps_done: int, timeout_s: float) -> None:
+        """Close an open window and wait for the converters, ``timeout_s`` at most."""
+        if self.is_open:
+            self._finish_open(steps_done)
+        elif self._next is not None and not self.taken:
+            self.recorder.note(
+                "requested_but_absent",
+                f"No deep window: the training ended before step {self._next}, with which it would have begun.",
+            )
+        deadline = time.monotonic() + timeout_s
+        if any(c.running for c in self._conversions):
+            log.info("stepscope converts the deep window; waiting for it, %.0f s at most", timeout_s)
+        for conversion in self._conversions:
+            if not conversion.wait(max(0.0, deadline - time.monotonic())):
+                log.warning("stepscope still converts %s; it will be there when that is done.", conversion.folder)
+                continue
+            error = conversion.error()
+            if error is not None:
+                log.warning("stepscope could not convert a deep window: %s", error)
+                kept = f"The trace is kept as {conversion.trace.name} in the worker's folder."
+                self.recorder.note("window_not_converted", f"{error.rstrip('.')}. {kept}")
+
+    def _finish_open(self, steps_done: int) -> None:
+        self._next = None
+        if get_ident() != self._thread:
+            self._profile = None
+            self.is_open = False
+            recorder_module.mirror = None
+            self.recorder.note(
+                "requested_but_absent", "A deep window is missing: it was open when another thread ended the recording."
+            )
+            return
+        try:
+            self._probing = False
+            self._stop(max(1, steps_done - self._steps_at_start))
+        except Exception as error:
+            self._give_up(error)
+
+
+def _activities() -> list[ProfilerActivity]:
+    """The CPU, and the accelerators that this build can trace and this machine has."""
+    found = [ProfilerActivity.CPU]
+    supported = torch.profiler.supported_activities()
+    for activity, is_available in (("CUDA", torch.cuda.is_available), ("XPU", lambda: torch.xpu.is_available())):
+        member = getattr(ProfilerActivity, activity, None)
+        if member in supported and is_available():
+            found.append(member)
+    return found
+
+
+def _count_events(profile: Any) -> int:
+    """How many events a stopped profiler holds, at 0.6 us an event; 0 where this torch does not tell."""
+    try:
+        return len(profile.profiler.kineto_results.events())
+    except AttributeError:
+        return 0
