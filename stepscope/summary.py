@@ -156,8 +156,8 @@ def analyse_worker(worker: Worker) -> Analysis:
     if steps is not None:
         noted(step_notes(steps, len(live) + len(events)))
     launched = attempt("launches", launches, events, links)
-    if launched is not None:
-        noted(launch_notes(launched))
+    if links is not None and launched is not None:
+        noted(launch_notes(capture, links, launched))
     noted(attempt("overlaps", lambda e: overlap_notes(overlaps_on_queue(e)), events))
     for window in windows:
         noted(request_notes(window.events, window.header))

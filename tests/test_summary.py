@@ -217,7 +217,7 @@ class TestQuality:
 
     def test_launches_without_any_run(self, tmp_path):
         trace = TraceBuilder(rank=0).step(1, 0, 100).launch(5, 3, correlation=1).launch(15, 3, correlation=2)
-        assert self.notes(trace, tmp_path) == {"requested_but_absent": 2, "launch_without_run": 2}
+        assert self.notes(trace, tmp_path) == {"requested_but_absent": 1, "launch_without_run": 2}
 
     def test_work_that_starts_before_its_launch(self, tmp_path):
         trace = TraceBuilder(rank=0).step(1, 0, 100).launch(15, 3, correlation=1).kernel("k", 10, 5, correlation=1)

@@ -1,10 +1,59 @@
-"""What weakens the numbers: gaps and contradictions that only the analyses can see."""
+"""What weakens the numbers: every code of a data quality note, and the notes that only analyses can make."""
 
 from __future__ import annotations
 
-from stepscope.analysis.launches import Launches
+import numpy as np
+
+from stepscope.analysis.capture import Capture
+from stepscope.analysis.launches import Launches, Links
 from stepscope.analysis.steps import Steps
-from stepscope.schema import Events, Kind, Note, Notes
+from stepscope.schema import NONE, Events, Kind, Note, Notes
+
+#: Code -> what happened and what it means for the numbers. docs/metrics.md is made from this.
+CODES = {
+    "no_events": "The source holds no event that could be used; there is nothing to measure.",
+    "invalid_duration": "Events without a usable duration (missing, negative, not a number) were left out.",
+    "invalid_timestamp": "Events whose start is missing, 0 or before all others' epoch were left out.",
+    "missing_field": "Records lack a field that every event needs; those of use were kept, the others left out.",
+    "damaged_event": "Event records could not be decoded and were left out.",
+    "repaired_text": "Text that its format forbids (bad escapes, control characters, NaN) was repaired and kept.",
+    "truncated": "The file ends in the middle; everything before was kept, sums are too low by what is missing.",
+    "concatenated": "The file holds more than one trace; only the first was read.",
+    "unpaired_event": "Begin events without an end, or the reverse, were left out.",
+    "unsupported_phase": "Events of a form that is not read were left out.",
+    "dropped_instants": "Instants of no length that tell nothing were left out.",
+    "rank_conflict": "Metadata and file name tell different ranks; the metadata were taken.",
+    "rank_unknown": "Neither metadata nor file name tell a rank.",
+    "duplicate_rank": "Several workers of the run say that they are the same rank; they are kept apart.",
+    "unreadable": "A worker could not be read; the other workers' numbers do not include it.",
+    "unreadable_window": "A deep window is damaged; its steps have no activity.",
+    "damaged_stream": "Parts of an always-on stream could not be decoded; steps or samples are missing.",
+    "analysis_failed": "An analysis met events that it cannot handle; its numbers are null, the others hold.",
+    "no_steps": "There is no step marker, so nothing is known by step.",
+    "inferred_steps": "Steps were inferred, since there is no marker.",
+    "incomplete_step": "Steps were cut: the recording of device work begins or stops inside them. They are kept, with "
+    "complete = false, and not in step_time_ns.",
+    "nested_step": "Step markers inside other markers were left out, so that steps do not overlap.",
+    "overlap_on_stream": "Device records overlap on their stream. All are kept; clipped_ns counts the overlap once.",
+    "launch_without_run": "Launch calls have no device record: it was lost, or the call started nothing.",
+    "run_without_launch": "Device work has no launch call in the trace: launched earlier, or its record lost. "
+    "It extends no step and, without an external id, is no operator's.",
+    "clock_skew": "Device work starts before its launch call: the clocks of host and device disagree.",
+    "clock_step": "The wall clock was set during the run; times before and after differ.",
+    "requested_but_absent": "The capture asked for data that are not there; their numbers are null or too low.",
+    "window_postponed": "Another profiler was active when a deep window was due, or broke one off.",
+    "window_not_converted": "A deep window was recorded but not converted; the profiler's own file was kept.",
+    "second_profiler": "A second stepscope profiler in one process was refused.",
+    "hook_failed": "A hook switched itself off after an error; what it measured is missing from then on.",
+    "unclosed_phase": "Exceptions passed the end of phases by; they are missing.",
+    "other_threads": "Phases of threads other than the training thread were not recorded.",
+    "dropped_spans": "The disk did not keep up; spans of the always-on stream are missing.",
+    "recording_stopped": "The recorder switched itself off; there are no always-on data from then on.",
+    "monitor_stopped": "The resource monitor ended early.",
+    "monitor_source_failed": "A source of the resource monitor failed; its metrics are missing.",
+    "gpu_not_readable": "The monitor cannot read a GPU; it has no samples.",
+    "gpu_metric_absent": "A GPU does not give one of its metrics to the monitor.",
+}
 
 #: Header switches of a capture, and the kind of row that each should have brought.
 _REQUESTED = {"profile_memory": (Kind.MEMORY, "allocations"), "with_stack": (Kind.PYTHON, "Python frames")}
@@ -21,16 +70,17 @@ def step_notes(steps: Steps, events: int) -> list[Note]:
     return notes.list()
 
 
-def launch_notes(launched: Launches) -> list[Note]:
+def launch_notes(capture: Capture, links: Links, launched: Launches) -> list[Note]:
     """Notes about launches and runs that do not meet."""
     notes = Notes()
-    if launched.without_run == launched.count and launched.runs_without_launch == 0:
-        notes.add(
-            "requested_but_absent",
-            "The host launched device work but no device record is there: the profiler lost them all, so device "
-            "times read as 0.",
-            launched.count,
-        )
+    launching = np.unique(capture.window_of(links.call))
+    working = np.unique(capture.window_of(links.run))
+    notes.add(
+        "requested_but_absent",
+        "Launches were recorded but no device work at all: the profiler delivered no kernel records, so device times "
+        "read as 0. Another profiler on this GPU, or missing permissions, are the usual reasons.",
+        len(np.setdiff1d(launching, working)),
+    )
     notes.add(
         "launch_without_run",
         "Launch calls have no device record: their records were lost, or the calls started nothing.",
@@ -40,7 +90,7 @@ def launch_notes(launched: Launches) -> list[Note]:
         "run_without_launch",
         "Device work has no launch call in the trace (launched before the recording began, or its record was lost); "
         "it extends no step.",
-        launched.runs_without_launch,
+        int(np.count_nonzero(links.call_of_run == NONE)),
     )
     notes.add(
         "clock_skew",
