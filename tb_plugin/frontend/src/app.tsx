@@ -1,0 +1,171 @@
+// The frame of the page: run and worker pickers, tabs, the live indicator, and the tab on show.
+
+import { useComputed } from "@preact/signals";
+import type { JSX } from "preact";
+import type { RunInfo, WorkerInfo } from "./api";
+import { clockMs, isLive, runs, shown, updatedMs } from "./data";
+import { ago, plural } from "./format";
+import { TABS, type Tab } from "./hash";
+import { nav, navigate, openWorker, tab } from "./state";
+import { StepsTab } from "./tabs/steps";
+import { SummaryTab } from "./tabs/summary";
+import { TimelineTab } from "./tabs/timeline";
+import { EmptyLogdir } from "./ui/empty";
+import { Logo } from "./ui/icons";
+import { Picker, type Choice } from "./ui/picker";
+import { Problem, Working } from "./ui/states";
+
+const TAB_LABELS: Record<Tab, string> = { summary: "Summary", steps: "Step breakdown", timeline: "Timeline" };
+
+export function App(): JSX.Element {
+  const list = runs.now.value;
+  const isEmpty = list.value !== null && list.value.runs.length === 0;
+  return (
+    <div class="app">
+      {!isEmpty && list.value && <Header />}
+      <Body />
+    </div>
+  );
+}
+
+function Header(): JSX.Element {
+  const all = runs.now.value.value?.runs ?? [];
+  const { run, worker } = shown.value;
+  return (
+    <header class="header">
+      <div class="brand" aria-label="Stepscope">
+        <Logo />
+      </div>
+      <Picker
+        label="Run"
+        testId="run-picker"
+        value={run?.id ?? nav.value.run}
+        choices={all.map(runChoice)}
+        onChoose={(id) => openWorker(id, null)}
+      />
+      <Picker
+        label="Worker"
+        testId="worker-picker"
+        value={worker?.id ?? nav.value.worker}
+        choices={(run?.workers ?? []).map(workerChoice)}
+        onChoose={(id) => run && openWorker(run.id, id)}
+      />
+      <Tabs />
+      <span class="spacer" />
+      <Freshness />
+    </header>
+  );
+}
+
+function runChoice(run: RunInfo): Choice {
+  const detail = run.error ? "cannot be read" : plural(run.workers.length, "worker");
+  return { id: run.id, label: run.name || "(unnamed)", detail, live: run.live, warn: Boolean(run.error) };
+}
+
+/** What tells workers of a run apart: the rank where there is one, the host, the process. */
+export function workerLabel(worker: WorkerInfo): string {
+  if (worker.rank !== null) return `Rank ${worker.rank}`;
+  return worker.pid !== null ? `Process ${worker.pid}` : worker.id;
+}
+
+function workerChoice(worker: WorkerInfo): Choice {
+  const detail = [worker.host, worker.pid !== null && worker.rank !== null ? `pid ${worker.pid}` : null];
+  return { id: worker.id, label: workerLabel(worker), detail: detail.filter(Boolean).join(" · "), live: worker.live };
+}
+
+function Tabs(): JSX.Element {
+  const go = (to: Tab) => navigate({ tab: to });
+  const onKey = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    const to = TABS[(TABS.indexOf(tab.peek()) + by + TABS.length) % TABS.length];
+    go(to);
+    document.getElementById(`tab-${to}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKey}>
+      {TABS.map((name) => (
+        <button
+          key={name}
+          id={`tab-${name}`}
+          type="button"
+          role="tab"
+          class="tab"
+          aria-selected={tab.value === name}
+          aria-controls="panel"
+          tabIndex={tab.value === name ? 0 : -1}
+          onClick={() => go(name)}
+        >
+          {TAB_LABELS[name]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** "live, last data 2 s ago", "finished", or that the server does not answer. */
+function Freshness(): JSX.Element | null {
+  const text = useComputed(() => {
+    if (runs.now.value.state === "error") return runs.now.value.detail;
+    const at = updatedMs.value;
+    const when = at === null ? "" : ago(clockMs.value - at);
+    if (isLive.value) return `live${when && `, last data ${when}`}`;
+    return when ? `finished ${when}` : "finished";
+  });
+  if (!shown.value.worker) return null;
+  const state = runs.now.value.state === "error" ? "lost" : isLive.value ? "live" : "finished";
+  const at = updatedMs.value;
+  return (
+    <span
+      class={`freshness ${state}`}
+      data-testid="freshness"
+      title={at === null ? undefined : `Last data at ${new Date(at).toLocaleString()}`}
+    >
+      <span class="dot" aria-hidden="true" />
+      {text}
+    </span>
+  );
+}
+
+function Body(): JSX.Element {
+  const list = runs.now.value;
+  if (list.value === null) {
+    if (list.state === "error") return <Problem title="The list of runs could not be read" detail={list.detail} />;
+    if (list.state === "importing") return <Working title="Looking through the log directory" detail={list.detail} />;
+    return <Working title="Looking for runs" />;
+  }
+  if (list.value.runs.length === 0) return <EmptyLogdir logdir={list.value.logdir} />;
+  const { run, worker } = shown.value;
+  if (!run) {
+    return (
+      <Problem
+        title={`There is no run “${nav.value.run}” in this log directory`}
+        detail="The link may be from another log directory, or the run was removed. Choose a run above."
+      />
+    );
+  }
+  if (!worker) {
+    if (run.error) return <Problem title={`${run.name} cannot be read`} detail={run.error} />;
+    return run.workers.length === 0 ? (
+      <Problem title={`${run.name} has no data yet`} detail="No worker has written anything into this run." quiet />
+    ) : (
+      <Problem
+        title={`There is no worker “${nav.value.worker}” in ${run.name}`}
+        detail="Choose a worker above."
+      />
+    );
+  }
+  return (
+    <div id="panel" class="panel" role="tabpanel" aria-labelledby={`tab-${tab.value}`} key={`${run.id}/${worker.id}`}>
+      {run.error && (
+        <p class="banner warn" role="status">
+          {run.error}
+        </p>
+      )}
+      {tab.value === "summary" && <SummaryTab />}
+      {tab.value === "steps" && <StepsTab />}
+      {tab.value === "timeline" && <TimelineTab />}
+    </div>
+  );
+}

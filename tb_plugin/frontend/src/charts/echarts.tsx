@@ -1,0 +1,123 @@
+// ECharts with only the parts in use, as a component that follows its size and the theme.
+
+import { LineChart } from "echarts/charts";
+import { DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent } from "echarts/components";
+import { init, use, type EChartsType } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import type { JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Theme } from "../palette";
+
+use([LineChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, MarkAreaComponent, CanvasRenderer]);
+
+export type Option = Parameters<EChartsType["setOption"]>[0];
+
+export interface ChartColors {
+  text: string;
+  faint: string;
+  line: string;
+  surface: string;
+}
+
+export const CHART_COLORS: Record<Theme, ChartColors> = {
+  light: { text: "#1c2127", faint: "#5d6875", line: "#e3e6ea", surface: "#ffffff" },
+  dark: { text: "#e4e7eb", faint: "#98a2ae", line: "#2a2f37", surface: "#23272f" },
+};
+
+export const CHART_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
+
+/** What all charts share. Without animation: a chart that is redrawn every two seconds must not move by itself. */
+export function baseOption(theme: Theme): Record<string, unknown> {
+  const colors = CHART_COLORS[theme];
+  return {
+    animation: false,
+    textStyle: { fontFamily: CHART_FONT, color: colors.text, fontSize: 11 },
+    grid: { left: 8, right: 14, top: 28, bottom: 4, containLabel: true },
+  };
+}
+
+export function axis(theme: Theme, more: Record<string, unknown>): Record<string, unknown> {
+  const colors = CHART_COLORS[theme];
+  return {
+    axisLine: { lineStyle: { color: colors.line } },
+    axisTick: { show: false },
+    axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true },
+    splitLine: { lineStyle: { color: colors.line } },
+    nameTextStyle: { color: colors.faint, fontSize: 11 },
+    ...more,
+  };
+}
+
+/** Tooltips are built from text nodes: names in data never become markup. */
+export function tooltipOption(theme: Theme, rows: (params: unknown) => [string, string, string?][]): Record<string, unknown> {
+  const colors = CHART_COLORS[theme];
+  return {
+    trigger: "axis",
+    confine: true,
+    backgroundColor: colors.surface,
+    borderColor: colors.line,
+    padding: [6, 10],
+    textStyle: { color: colors.text, fontSize: 12, fontFamily: CHART_FONT },
+    axisPointer: { lineStyle: { color: colors.faint, width: 1 } },
+    formatter: (params: unknown) => {
+      const box = document.createElement("div");
+      box.className = "chart-tip";
+      for (const [label, value, color] of rows(params)) {
+        const line = box.appendChild(document.createElement("div"));
+        const swatch = line.appendChild(document.createElement("span"));
+        swatch.className = "swatch";
+        swatch.style.background = color ?? "transparent";
+        line.appendChild(document.createElement("span")).textContent = label;
+        line.appendChild(document.createElement("b")).textContent = value;
+      }
+      return box;
+    },
+  };
+}
+
+export function Chart(props: {
+  option: Option;
+  label: string;
+  height: number;
+  testId: string;
+  onClick?: (x: number) => void; // the value of the x axis
+}): JSX.Element {
+  const element = useRef<HTMLDivElement>(null);
+  const chart = useRef<EChartsType | null>(null);
+  const onClick = useRef(props.onClick);
+  onClick.current = props.onClick;
+
+  useEffect(() => {
+    if (!element.current) return;
+    const made = init(element.current, undefined, { renderer: "canvas" });
+    chart.current = made;
+    // Anywhere in the plot counts as the nearest x: points of a line are too small to hit.
+    made.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
+      const point = [event.offsetX, event.offsetY];
+      if (!onClick.current || !made.containPixel("grid", point)) return;
+      const [x] = made.convertFromPixel({ gridIndex: 0 }, point) as number[];
+      onClick.current(x);
+    });
+    const observer = new ResizeObserver(() => made.resize());
+    observer.observe(element.current);
+    return () => {
+      observer.disconnect();
+      made.dispose();
+      chart.current = null;
+    };
+  }, []);
+  useEffect(() => {
+    chart.current?.setOption(props.option, { notMerge: false, replaceMerge: ["series"], lazyUpdate: true });
+  }, [props.option]);
+
+  return (
+    <div
+      ref={element}
+      class={`chart${props.onClick ? " clickable" : ""}`}
+      role="img"
+      aria-label={props.label}
+      data-testid={props.testId}
+      style={{ height: `${props.height}px` }}
+    />
+  );
+}

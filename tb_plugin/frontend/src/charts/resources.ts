@@ -1,0 +1,71 @@
+// Utilisation of CPU and GPU over time.
+
+import type { ResourcesAnswer, Series } from "../api";
+import { percent } from "../format";
+import { SERIES_COLORS, type Theme } from "../palette";
+import { tickLabel } from "../timeline/ruler";
+import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
+
+const MOST_LINES = 9;
+
+/** The total of the CPU and every GPU: ratios only, without the single cores. */
+export function utilisationSeries(answer: ResourcesAnswer): Series[] {
+  const ratios = answer.series.filter((series) => series.unit === "ratio");
+  const cpu = ratios.filter((series) => series.group.toLowerCase() === "cpu");
+  const gpu = ratios.filter((series) => series.group.toLowerCase().startsWith("gpu"));
+  const total = cpu.find((series) => series.id.toLowerCase() === "cpu") ?? cpu[0];
+  return [...(total ? [total] : []), ...gpu].slice(0, MOST_LINES);
+}
+
+export function utilisationOption(series: readonly Series[], theme: Theme): Option {
+  const colors = CHART_COLORS[theme];
+  const zero = Math.min(...series.map((one) => one.t[0] ?? Infinity));
+  const palette = SERIES_COLORS[theme];
+  return {
+    ...baseOption(theme),
+    legend: {
+      top: 0,
+      right: 8,
+      itemWidth: 14,
+      itemHeight: 8,
+      icon: "roundRect",
+      textStyle: { color: colors.faint, fontSize: 11 },
+      inactiveColor: colors.line,
+    },
+    tooltip: tooltipOption(theme, (params) => {
+      const points = params as { value: [number, number | null]; seriesName: string; color: string }[];
+      const rows: [string, string, string?][] = [[`after ${seconds(points[0].value[0])}`, ""]];
+      for (const point of points) rows.push([point.seriesName, percent(point.value[1]), point.color]);
+      return rows;
+    }),
+    xAxis: axis(theme, {
+      type: "value",
+      min: "dataMin",
+      max: "dataMax",
+      splitLine: { show: false },
+      axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: seconds },
+    }),
+    yAxis: axis(theme, {
+      type: "value",
+      min: 0,
+      max: 1,
+      interval: 0.25,
+      axisLabel: { color: colors.faint, fontSize: 11, formatter: (y: number) => `${Math.round(y * 100)} %` },
+    }),
+    series: series.map((one, i) => ({
+      type: "line",
+      name: one.label,
+      data: one.t.map((t, at) => [t - zero, one.mean[at]]),
+      showSymbol: one.t.length === 1,
+      connectNulls: false,
+      lineStyle: { width: 1.5, color: palette[i % palette.length] },
+      itemStyle: { color: palette[i % palette.length] },
+      areaStyle: i === 0 ? { opacity: 0.08 } : undefined,
+      sampling: "lttb",
+    })),
+  };
+}
+
+function seconds(ns: number): string {
+  return tickLabel(ns, Math.abs(ns) < 20e9 ? 1e8 : 1e9, Math.max(Math.abs(ns), 1e9));
+}

@@ -1,0 +1,83 @@
+// The step time over the step number, with the steps that were captured in depth marked.
+
+import { duration } from "../format";
+import { SERIES_COLORS, type Theme } from "../palette";
+import { isMeasured, type Steps } from "../steps";
+import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
+
+/** What stands on the x axis: the steps' own numbers where they increase, else their position. */
+export function stepAxis(ids: readonly number[]): number[] {
+  for (let i = 1; i < ids.length; i += 1) if (ids[i] <= ids[i - 1]) return ids.map((_, at) => at);
+  return [...ids];
+}
+
+/** Index of the step nearest to a value of the x axis. */
+export function nearestStep(xs: readonly number[], x: number): number {
+  let best = -1;
+  for (let i = 0; i < xs.length; i += 1) if (best < 0 || Math.abs(xs[i] - x) < Math.abs(xs[best] - x)) best = i;
+  return best;
+}
+
+/** Runs of consecutive steps captured in depth, as [first x, last x]. */
+export function deepRuns(steps: Steps, xs: readonly number[]): [number, number][] {
+  const found: [number, number][] = [];
+  for (let i = 0; i < steps.id.length; i += 1) {
+    if (!isMeasured(steps.activity, i)) continue;
+    const last = found.at(-1);
+    if (last && i > 0 && last[1] === xs[i - 1]) last[1] = xs[i];
+    else found.push([xs[i], xs[i]]);
+  }
+  return found;
+}
+
+export function stepTimeOption(steps: Steps, theme: Theme): Option {
+  const colors = CHART_COLORS[theme];
+  const xs = stepAxis(steps.id);
+  const deep = deepRuns(steps, xs);
+  const all = deep.length === 1 && deep[0][0] === xs[0] && deep[0][1] === xs.at(-1);
+  const line = SERIES_COLORS[theme][0];
+  const lowest = xs[0] ?? 0;
+  const highest = xs.at(-1) ?? 1;
+  return {
+    ...baseOption(theme),
+    tooltip: tooltipOption(theme, (params) => {
+      const point = (params as { dataIndex: number }[])[0];
+      const i = point.dataIndex;
+      const rows: [string, string, string?][] = [[`Step ${steps.id[i]}`, duration(steps.duration[i]), line]];
+      if (steps.host[i] !== null && steps.host[i] !== steps.duration[i]) rows.push(["on the host", duration(steps.host[i])]);
+      if (isMeasured(steps.activity, i)) rows.push(["captured in depth", ""]);
+      if (!steps.complete[i]) rows.push(["cut at the end of the capture", ""]);
+      return rows;
+    }),
+    xAxis: axis(theme, {
+      type: "value",
+      min: lowest,
+      max: Math.max(highest, lowest + 1),
+      minInterval: 1,
+      splitLine: { show: false },
+      axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: (x: number) => (Number.isInteger(x) ? x.toLocaleString("en-US") : "") },
+    }),
+    yAxis: axis(theme, { type: "value", min: 0, axisLabel: { color: colors.faint, fontSize: 11, formatter: (y: number) => (y === 0 ? "0" : duration(y)) } }),
+    dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, filterMode: "none" }],
+    series: [
+      {
+        type: "line",
+        name: "Step time",
+        data: xs.map((x, i) => [x, steps.duration[i]]),
+        lineStyle: { width: 1.25, color: line },
+        itemStyle: { color: line },
+        symbol: "circle",
+        symbolSize: xs.length > 400 ? 3 : 5,
+        showSymbol: xs.length <= 400,
+        sampling: "minmax",
+        markArea: all
+          ? undefined
+          : {
+              silent: true,
+              itemStyle: { color: line, opacity: 0.12 },
+              data: deep.map(([from, to]) => [{ xAxis: from - 0.5 }, { xAxis: to + 0.5 }]),
+            },
+      },
+    ],
+  };
+}

@@ -1,0 +1,123 @@
+// What the pages show: the list of runs and the data of the selected worker, kept fresh while a job writes.
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import {
+  absoluteMs,
+  getResources,
+  getRuns,
+  getSummary,
+  type ResourcesAnswer,
+  type RunsAnswer,
+  type SummaryAnswer,
+  type WorkerKey,
+} from "./api";
+import { isVisible } from "./host";
+import { Resource } from "./resource";
+import { nav, tab } from "./state";
+import { fetchSteps, type Steps } from "./steps";
+
+const LIVE_MS = 2000;
+const IDLE_MS = 10_000;
+
+export const runs = new Resource<RunsAnswer>();
+export const summary = new Resource<SummaryAnswer>();
+export const steps = new Resource<Steps>();
+export const resources = new Resource<ResourcesAnswer>();
+
+/** The time of this machine, once a second, for "2 s ago". */
+export const clockMs = signal(Date.now());
+
+/** Counts the times that new data of the shown worker was noticed. */
+export const freshness = signal(0);
+
+/** The run and worker on show: those of the address, else the first ones; null where there are none. */
+export const shown = computed(() => {
+  const all = runs.now.value.value?.runs ?? [];
+  const { run: runId, worker: workerId } = nav.value;
+  const run = runId === null ? (all.find((r) => r.workers.length > 0) ?? all[0]) : all.find((r) => r.id === runId);
+  if (!run) return { run: null, worker: null };
+  const worker = workerId === null ? run.workers[0] : run.workers.find((w) => w.id === workerId);
+  return { run, worker: worker ?? null };
+});
+
+const keyText = computed(() => {
+  const { run, worker } = shown.value;
+  return run && worker ? JSON.stringify([run.id, worker.id]) : null;
+});
+
+/** The ids to ask the server with; the same object until another worker is shown. */
+export const key = computed<WorkerKey | null>(() => {
+  if (keyText.value === null) return null;
+  const [run, worker] = JSON.parse(keyText.value) as [string, string];
+  return { run, worker };
+});
+
+export const isLive = computed(() => shown.value.worker?.live ?? false);
+
+/** Unix ms of the newest data of the shown run. */
+export const updatedMs = computed(() => absoluteMs(shown.value.run?.updated_ns ?? null, null));
+
+const updatedText = computed(() => String(shown.value.run?.updated_ns ?? ""));
+
+function loadSummary(at: WorkerKey): void {
+  void summary.load((signal) => getSummary(at, signal));
+}
+
+/** `all`: every page, not only the tail; a deep window changes steps of long ago. */
+function loadSteps(at: WorkerKey, all: boolean): void {
+  const held = steps.now.peek().value;
+  const show = (partial: Steps) => {
+    steps.now.value = { state: "ready", value: partial, detail: "" };
+  };
+  void steps.load((signal) => fetchSteps(at, held, all, show, signal));
+}
+
+function loadResources(at: WorkerKey): void {
+  void resources.load((signal) => getResources(at, null, 600, signal));
+}
+
+const loadedAt = new Map<unknown, string>();
+
+/** Fetch what the visible tab needs and is not there yet, or not as new as `stamp`; the timeline fetches its own. */
+function loadTab(at: WorkerKey, stamp: string): void {
+  const once = <T>(resource: Resource<T>, load: () => void) => {
+    if (loadedAt.get(resource) === stamp && resource.now.peek().state !== "error") return;
+    loadedAt.set(resource, stamp);
+    load();
+  };
+  once(summary, () => loadSummary(at));
+  if (tab.peek() !== "timeline") once(steps, () => loadSteps(at, false));
+  if (tab.peek() === "summary") once(resources, () => loadResources(at));
+}
+
+async function poll(): Promise<void> {
+  if (isVisible()) {
+    if (!runs.busy) await runs.load(getRuns);
+    clockMs.value = Date.now();
+  }
+  setTimeout(poll, isLive.peek() || runs.now.peek().state === "error" ? LIVE_MS : IDLE_MS);
+}
+
+export function startData(): void {
+  void poll();
+  setInterval(() => (clockMs.value = Date.now()), 1000);
+  let last: WorkerKey | null = null;
+  effect(() => {
+    const at = key.value;
+    const stamp = updatedText.value;
+    void tab.value;
+    if (at !== last) {
+      last = at;
+      loadedAt.clear();
+      batch(() => [summary, steps, resources].forEach((resource) => resource.reset()));
+    }
+    if (at) loadTab(at, stamp);
+    freshness.value = freshness.peek() + 1;
+  });
+  const windows = computed(() => summary.now.value.value?.coverage?.windows ?? null);
+  effect(() => {
+    void windows.value;
+    const at = key.peek();
+    if (at && steps.now.peek().value !== null) loadSteps(at, true);
+  });
+}

@@ -1,0 +1,150 @@
+// The colours of data, one set for each theme. They were searched numerically so that the classes of one chart stay
+// apart under protanopia, deuteranopia and tritanopia, and every fill has a contrast of 3 or more to its background;
+// test/palette.test.ts holds both.
+
+import { mix } from "./color";
+import { Kind, type Activity, type Phase } from "./kinds";
+
+export type Theme = "light" | "dark";
+
+/** Background on which data is drawn; equals --canvas of styles/theme.css. */
+export const CANVAS: Record<Theme, string> = { light: "#ffffff", dark: "#15171c" };
+
+export const ACTIVITY_COLORS: Record<Theme, Record<Activity, string>> = {
+  light: {
+    kernel: "#00785a",
+    communication: "#86290f",
+    memcpy: "#8a6100",
+    memset: "#a58e60",
+    runtime: "#07595c",
+    dataloader: "#ac1c98",
+    cpu: "#4b8ffd",
+    other: "#79848e",
+  },
+  dark: {
+    kernel: "#84c89f",
+    communication: "#e88000",
+    memcpy: "#edc647",
+    memset: "#ac7867",
+    runtime: "#29a1c5",
+    dataloader: "#b4447f",
+    cpu: "#2a6fd6",
+    other: "#cfd9e5",
+  },
+};
+
+export const PHASE_COLORS: Record<Theme, Record<Phase, string>> = {
+  light: {
+    input_wait: "#892d66",
+    h2d: "#927403",
+    forward: "#17669a",
+    backward: "#885ce0",
+    optimizer: "#139063",
+    validation: "#aa190a",
+    other: "#8c919e",
+  },
+  dark: {
+    input_wait: "#964e87",
+    h2d: "#d7b156",
+    forward: "#91b9fb",
+    backward: "#6952d2",
+    optimizer: "#3aa499",
+    validation: "#d27200",
+    other: "#d5d8da",
+  },
+};
+
+const KIND_COLORS: Record<Theme, Record<number, string>> = {
+  light: {
+    [Kind.OTHER]: "#79848e",
+    [Kind.STEP]: "#5b6b7f",
+    [Kind.PHASE]: "#17669a",
+    [Kind.ANNOTATION]: "#7d4fc4",
+    [Kind.OP]: "#4b8ffd",
+    [Kind.PYTHON]: "#8c8a4e",
+    [Kind.RUNTIME]: "#07595c",
+    [Kind.LAUNCH]: "#0b8599",
+    [Kind.KERNEL]: "#00785a",
+    [Kind.COLLECTIVE]: "#86290f",
+    [Kind.MEMCPY]: "#8a6100",
+    [Kind.MEMSET]: "#a58e60",
+    [Kind.SYNC]: "#c23a3a",
+    [Kind.MEMORY]: "#6f7d76",
+    [Kind.DATALOADER]: "#ac1c98",
+    [Kind.MODULE]: "#5560c8",
+    [Kind.OVERHEAD]: "#6b5a5a",
+    [Kind.COUNTER]: "#79848e",
+    [Kind.DEVICE_ANNOTATION]: "#7d4fc4",
+  },
+  dark: {
+    [Kind.OTHER]: "#8f9aa6",
+    [Kind.STEP]: "#8193aa",
+    [Kind.PHASE]: "#91b9fb",
+    [Kind.ANNOTATION]: "#a98af0",
+    [Kind.OP]: "#3d7fe0",
+    [Kind.PYTHON]: "#a8a35c",
+    [Kind.RUNTIME]: "#29a1c5",
+    [Kind.LAUNCH]: "#5ccbd6",
+    [Kind.KERNEL]: "#84c89f",
+    [Kind.COLLECTIVE]: "#e88000",
+    [Kind.MEMCPY]: "#edc647",
+    [Kind.MEMSET]: "#ac7867",
+    [Kind.SYNC]: "#f0716b",
+    [Kind.MEMORY]: "#87958e",
+    [Kind.DATALOADER]: "#c2508d",
+    [Kind.MODULE]: "#7f88e8",
+    [Kind.OVERHEAD]: "#a08c8c",
+    [Kind.COUNTER]: "#8f9aa6",
+    [Kind.DEVICE_ANNOTATION]: "#a98af0",
+  },
+};
+
+/** Shades of one kind: neighbours with different names stay distinguishable, their kind stays readable. */
+export const SHADES = 3;
+
+function shade(base: string, theme: Theme, step: number): string {
+  // Only away from the background, so that no shade loses the contrast of its base.
+  return mix(base, theme === "light" ? "#000000" : "#ffffff", step * 0.13);
+}
+
+/** A small stable hash of a name; numbers in it do not count, so `layer3.conv` and `layer4.conv` look alike. */
+export function nameHash(name: string): number {
+  let h = 2166136261;
+  for (let i = 0; i < name.length; i += 1) {
+    const c = name.charCodeAt(i);
+    if (c >= 48 && c <= 57) continue;
+    h = Math.imul(h ^ c, 16777619);
+  }
+  return (h >>> 8) % 65536;
+}
+
+/** Index of a slice's colour in `slicePalette`: phases by their name, every other kind in one of its shades. */
+export function colorIndex(kind: number, name: string): number {
+  if (kind === Kind.PHASE && name in PHASE_COLORS.light) {
+    return PHASE_OFFSET + Object.keys(PHASE_COLORS.light).indexOf(name);
+  }
+  const known = kind < KIND_COUNT ? kind : Kind.OTHER;
+  return known * SHADES + (nameHash(name) % SHADES);
+}
+
+const KIND_COUNT = Object.keys(Kind).length;
+const PHASE_OFFSET = KIND_COUNT * SHADES;
+
+/** All fills of the timeline, addressed by `colorIndex`. */
+export function slicePalette(theme: Theme): string[] {
+  const fills: string[] = [];
+  for (let kind = 0; kind < KIND_COUNT; kind += 1) {
+    for (let step = 0; step < SHADES; step += 1) fills.push(shade(KIND_COLORS[theme][kind], theme, step));
+  }
+  return fills.concat(Object.values(PHASE_COLORS[theme]));
+}
+
+export function kindColor(theme: Theme, kind: number): string {
+  return KIND_COLORS[theme][kind] ?? KIND_COLORS[theme][Kind.OTHER];
+}
+
+/** Lines of the resource curves, by group of series; the order is that of first appearance. */
+export const SERIES_COLORS: Record<Theme, readonly string[]> = {
+  light: ["#17669a", "#00785a", "#a64b00", "#885ce0", "#ac1c98", "#8a6100", "#5b6b7f", "#0b8599"],
+  dark: ["#6aa6f5", "#84c89f", "#e88000", "#a98af0", "#d66ba5", "#edc647", "#8f9aa6", "#5ccbd6"],
+};

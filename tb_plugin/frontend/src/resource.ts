@@ -1,0 +1,66 @@
+// One thing fetched from the server: its last good value, and what the newest attempt to fetch it came to.
+
+import { signal } from "@preact/signals";
+import { ApiError, Importing } from "./api";
+
+export interface Loaded<T> {
+  state: "idle" | "loading" | "importing" | "ready" | "error";
+  value: T | null; // kept while newer data loads or fails to
+  detail: string;
+}
+
+const RETRY_MS = 1500;
+
+export class Resource<T> {
+  readonly now = signal<Loaded<T>>({ state: "idle", value: null, detail: "" });
+  private controller: AbortController | null = null;
+  private retry: ReturnType<typeof setTimeout> | null = null;
+
+  /** Forget everything: another worker is shown. */
+  reset(): void {
+    this.stop();
+    this.now.value = { state: "idle", value: null, detail: "" };
+  }
+
+  /** Fetch anew. An attempt under way is abandoned; "still importing" is asked again until it is not. */
+  async load(fetcher: (signal: AbortSignal) => Promise<T>): Promise<void> {
+    this.stop();
+    const controller = new AbortController();
+    this.controller = controller;
+    const before = this.now.peek();
+    if (before.state !== "importing") {
+      this.now.value = { ...before, state: before.value === null ? "loading" : "ready", detail: "" };
+    }
+    try {
+      const value = await fetcher(controller.signal);
+      if (!controller.signal.aborted) this.now.value = { state: "ready", value, detail: "" };
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      const { value } = this.now.peek();
+      if (error instanceof Importing) {
+        this.now.value = { state: "importing", value, detail: error.message };
+        this.retry = setTimeout(() => void this.load(fetcher), RETRY_MS);
+      } else {
+        this.now.value = { state: "error", value, detail: sentence(error) };
+      }
+    } finally {
+      if (this.controller === controller) this.controller = null;
+    }
+  }
+
+  get busy(): boolean {
+    return this.controller !== null;
+  }
+
+  private stop(): void {
+    this.controller?.abort();
+    this.controller = null;
+    if (this.retry !== null) clearTimeout(this.retry);
+    this.retry = null;
+  }
+}
+
+export function sentence(error: unknown): string {
+  if (error instanceof ApiError) return error.message;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+// Where the user is: one signal that mirrors the hash of the page, and the two ways to change it.
+
+import { computed, effect, signal } from "@preact/signals";
+import { decodeState, encodeState, INITIAL, type ViewState } from "./hash";
+import { onNavigate, readHash, watchTheme, writeHash } from "./host";
+import type { Theme } from "./palette";
+
+export const nav = signal<ViewState>(INITIAL);
+export const theme = signal<Theme>("light");
+
+export const tab = computed(() => nav.value.tab);
+export const span = computed(() => nav.value.span);
+export const slice = computed(() => nav.value.slice);
+export const fold = computed(() => nav.value.fold);
+
+const WRITE_DELAY_MS = 200; // browsers limit how often a page may rewrite its address
+let pending: ReturnType<typeof setTimeout> | null = null;
+
+function flush(): void {
+  if (pending === null) return;
+  clearTimeout(pending);
+  pending = null;
+  writeHash(encodeState(nav.peek(), readHash()), false);
+}
+
+/** Change the state and the address with it; Back does not stop here. */
+export function adjust(patch: Partial<ViewState>): void {
+  nav.value = { ...nav.peek(), ...patch };
+  pending ??= setTimeout(flush, WRITE_DELAY_MS);
+}
+
+/** Change the state as a step that Back undoes. */
+export function navigate(patch: Partial<ViewState>): void {
+  flush(); // the entry we leave must tell where we were
+  nav.value = { ...nav.peek(), ...patch };
+  writeHash(encodeState(nav.peek(), readHash()), true);
+}
+
+/** Go to another run or worker: what belonged to the old one (viewport, selection, folding) is left behind. */
+export function openWorker(run: string, worker: string | null): void {
+  navigate({ run, worker, span: null, slice: null, fold: [], by: null, steps: null });
+}
+
+/** Read the address, follow it, and follow the theme of the page around us. */
+export function startState(): void {
+  nav.value = decodeState(readHash());
+  onNavigate(
+    (hash) => {
+      nav.value = decodeState(hash);
+    },
+    () => writeHash(encodeState(nav.peek(), readHash()), false),
+  );
+  window.addEventListener("pagehide", flush);
+  watchTheme((now) => {
+    theme.value = now;
+  });
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+  });
+}

@@ -1,0 +1,84 @@
+// The strip of facts about a worker: what ran, where, with what, and how much of it was seen in depth.
+
+import type { JSX } from "preact";
+import type { DeviceInfo, SummaryAnswer } from "../api";
+import { bytes, count, plural, ranges } from "../format";
+import { measured, type Steps } from "../steps";
+
+const FRAMEWORKS: Record<string, string> = { pytorch: "PyTorch", tensorflow: "TensorFlow", jax: "JAX" };
+
+interface Fact {
+  label: string;
+  value: string;
+  title?: string;
+}
+
+/** Like devices are told once, with their number. */
+export function deviceText(devices: readonly DeviceInfo[]): string {
+  const groups = new Map<string, number>();
+  for (const device of devices) {
+    const memory = device.memory_bytes ? ` ${bytes(device.memory_bytes)}` : "";
+    const text = `${device.name ?? `GPU ${device.id}`}${memory}`;
+    groups.set(text, (groups.get(text) ?? 0) + 1);
+  }
+  return [...groups].map(([text, n]) => (n > 1 ? `${n} × ${text}` : text)).join(", ");
+}
+
+export function versionText(versions: Record<string, unknown> | null): string {
+  return Object.entries(versions ?? {})
+    .filter(([, value]) => typeof value === "string" || typeof value === "number")
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+}
+
+/** "steps 10–14 of 2,310 in depth; always-on data for all". */
+export function coverageText(answer: SummaryAnswer, steps: Steps | null): string {
+  const total = answer.coverage?.steps ?? answer.worker.step_count ?? 0;
+  if (total === 0) return "no steps seen";
+  const indices = steps ? measured(steps.activity, steps.count) : [];
+  const deep = steps ? indices.length : (answer.coverage?.deep_steps ?? 0);
+  if (deep >= total) return `all ${plural(total, "step")} in depth`;
+  if (deep === 0) return `${plural(total, "step")}, none in depth yet; always-on data for all`;
+  const which = steps ? `steps ${ranges(indices.map((i) => steps.id[i]))}` : plural(deep, "step");
+  return `${which} of ${count(total)} in depth; always-on data for all`;
+}
+
+function facts(answer: SummaryAnswer, steps: Steps | null): Fact[] {
+  const { worker } = answer;
+  const list: Fact[] = [];
+  const framework = worker.framework ?? "unknown";
+  const versions = versionText(answer.versions);
+  list.push({
+    label: "Framework",
+    value: FRAMEWORKS[framework] ?? (framework === "unknown" ? "not told by the data" : framework),
+    title: versions || undefined,
+  });
+  if (worker.host) list.push({ label: "Host", value: worker.host, title: worker.pid === null ? undefined : `Process ${worker.pid}` });
+  list.push({
+    label: "Devices",
+    value: worker.devices && worker.devices.length > 0 ? deviceText(worker.devices) : "CPU only",
+    title: worker.devices
+      ?.map((d) => `GPU ${d.id}: ${d.name ?? "unnamed"}${d.sm_count ? `, ${d.sm_count} multiprocessors` : ""}`)
+      .join("\n"),
+  });
+  if (worker.rank !== null) {
+    list.push({ label: "Rank", value: worker.world_size ? `${worker.rank} of ${count(worker.world_size)}` : `${worker.rank}` });
+  }
+  if (versions) list.push({ label: "Versions", value: versions });
+  list.push({ label: "Coverage", value: coverageText(answer, steps) });
+  if (worker.events !== null) list.push({ label: "Events", value: count(worker.events), title: "Events kept from the traces" });
+  return list;
+}
+
+export function Facts({ answer, steps }: { answer: SummaryAnswer; steps: Steps | null }): JSX.Element {
+  return (
+    <dl class="facts">
+      {facts(answer, steps).map((fact) => (
+        <div key={fact.label} title={fact.title ?? fact.value} data-testid={`fact-${fact.label.toLowerCase()}`}>
+          <dt>{fact.label}</dt>
+          <dd>{fact.value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

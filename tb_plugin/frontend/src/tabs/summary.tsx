@@ -1,0 +1,249 @@
+// The Summary tab: what the worker is, how long its steps take, where the time goes, and what the data lacks.
+
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { SummaryAnswer, WorkerSummary } from "../api";
+import { Chart } from "../charts/echarts";
+import { utilisationOption, utilisationSeries } from "../charts/resources";
+import { nearestStep, stepAxis, stepTimeOption } from "../charts/step-time";
+import { resources, steps, summary } from "../data";
+import { DEFINITIONS, NOT_MEASURED } from "../definitions";
+import { count, DASH, duration, exact, percent, plural } from "../format";
+import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES } from "../kinds";
+import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
+import { theme } from "../state";
+import { totals, type Steps } from "../steps";
+import { StackedBar, type Part } from "../ui/bar";
+import { Absent, Await } from "../ui/states";
+import { Facts } from "./facts";
+import { openStep } from "./open-step";
+import { Copies, HotSpots, Launching } from "./hotspots";
+import { Notes } from "./notes";
+
+export function SummaryTab(): JSX.Element {
+  return (
+    <div class="page">
+      <Await of={summary.now.value} what="the summary">
+        {(answer) => (
+          <>
+            <Facts answer={answer} steps={steps.now.value.value} />
+            <Tiles answer={answer} steps={steps.now.value.value} />
+            <TimeGoes />
+            <div class="columns two">
+              <StepTime />
+              <Utilisation />
+            </div>
+            <HotSpots worker={answer.worker} />
+            <DeviceTraffic worker={answer.worker} />
+            <Notes worker={answer.worker} findings={answer.findings ?? []} refused={answer.refused} />
+          </>
+        )}
+      </Await>
+    </div>
+  );
+}
+
+interface TileProps {
+  label: string;
+  value: string;
+  hint: string;
+  note?: string;
+  testId: string;
+  raw?: number | null; // the exact value, for who reads the page by program
+}
+
+function Tile({ label, value, hint, note, testId, raw }: TileProps): JSX.Element {
+  return (
+    <div class="tile" title={hint}>
+      <div class="tile-label">{label}</div>
+      <div class={`tile-value${value === DASH ? " none" : ""}`} data-testid={testId} data-value={raw ?? undefined}>
+        {value}
+      </div>
+      <div class="tile-note">{note ?? " "}</div>
+    </div>
+  );
+}
+
+function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Steps | null }): JSX.Element {
+  const { worker, step_time_ns: time } = answer;
+  const phases = all && totals(all.phase, PHASES, all.count);
+  const waiting = phases?.shares.find((share) => share.key === "input_wait");
+  const waitRatio = phases && phases.steps > 0 ? (waiting?.ratio ?? 0) : null;
+  const n = time?.count ?? worker.step_count ?? null;
+  const stepHint = (text: string, ns: number | null | undefined) =>
+    ns == null ? NOT_MEASURED : `${text}\nExactly ${exact(ns)}, over ${plural(n ?? 0, "step")}.`;
+  return (
+    <div class="tiles">
+      <Tile
+        label="Step time, median"
+        value={duration(time?.p50)}
+        raw={time?.p50}
+        note={n === null ? undefined : `of ${plural(n, "step")}`}
+        hint={stepHint(DEFINITIONS.stepP50, time?.p50)}
+        testId="step-p50"
+      />
+      <Tile
+        label="Step time, p95"
+        value={duration(time?.p95)}
+        raw={time?.p95}
+        note={time && time.p50 > 0 ? `${(time.p95 / time.p50).toFixed(2)} × the median` : undefined}
+        hint={stepHint(DEFINITIONS.stepP95, time?.p95)}
+        testId="step-p95"
+      />
+      <Tile label="Steps" value={count(n)} raw={n} note={stepRange(all)} hint={DEFINITIONS.stepCount} testId="step-count" />
+      {(worker.gpu ?? []).slice(0, 8).map((gpu) => (
+        <Tile
+          key={gpu.device}
+          label={`GPU ${gpu.device} busy`}
+          value={percent(gpu.utilization_steps)}
+          raw={gpu.utilization_steps}
+          note={gpu.utilization_window === null ? undefined : `${percent(gpu.utilization_window)} with gaps between steps`}
+          hint={gpu.utilization_steps === null ? NOT_MEASURED : `${DEFINITIONS.gpuBusy}\nKernels: ${exact(gpu.busy_ns)}.`}
+          testId="gpu-util"
+        />
+      ))}
+      <Tile
+        label="Input wait"
+        value={percent(waitRatio)}
+        raw={waitRatio}
+        note={waitRatio === null ? "phases were not recorded" : `${duration((waiting?.ns ?? 0) / phases!.steps)} a step`}
+        hint={waitRatio === null ? `${NOT_MEASURED}: the hook or the callback records phases.` : DEFINITIONS.inputWait}
+        testId="input-wait"
+      />
+    </div>
+  );
+}
+
+function stepRange(all: Steps | null): string | undefined {
+  if (!all || all.count === 0) return undefined;
+  const cut = all.complete.filter((done) => !done).length;
+  const range = `${count(all.id[0])} to ${count(all.id.at(-1))}`;
+  return cut > 0 ? `${range}, ${count(cut)} incomplete` : range;
+}
+
+function TimeGoes(): JSX.Element {
+  return (
+    <div class="columns two">
+      <section class="card">
+        <h2 title={DEFINITIONS.phases}>Where the time goes: phases</h2>
+        <Await of={steps.now.value} what="the steps">
+          {(all) => <PhaseBar all={all} />}
+        </Await>
+      </section>
+      <section class="card">
+        <h2 title={DEFINITIONS.activity}>Where the time goes: activity</h2>
+        <Await of={steps.now.value} what="the steps">
+          {(all) => <ActivityBar all={all} />}
+        </Await>
+      </section>
+    </div>
+  );
+}
+
+function PhaseBar({ all }: { all: Steps }): JSX.Element {
+  const sums = useMemo(() => totals(all.phase, PHASES, all.count), [all]);
+  if (sums.total_ns === 0) {
+    return <Absent>Phases were not recorded. The PyTorch hook and the Keras callback record them; an imported trace has none.</Absent>;
+  }
+  const colors = PHASE_COLORS[theme.value];
+  const parts: Part[] = sums.shares.map((share) => ({
+    ...share,
+    label: PHASE_LABELS[share.key],
+    title: DEFINITIONS.phaseNames[share.key],
+    color: colors[share.key],
+  }));
+  return (
+    <>
+      <p class="basis">
+        Host time of {sums.steps === all.count ? "all" : count(sums.steps)} {sums.steps === 1 ? "step" : "steps"}, {duration(sums.total_ns)} in all
+      </p>
+      <StackedBar name="Phase" parts={parts} perStep={sums.steps} testId="phase" />
+    </>
+  );
+}
+
+function ActivityBar({ all }: { all: Steps }): JSX.Element {
+  const sums = useMemo(() => totals(all.activity, ACTIVITIES, all.count), [all]);
+  if (sums.total_ns === 0) {
+    return <Absent>No step was captured in depth, so there is nothing to divide into kernels, copies and host work yet.</Absent>;
+  }
+  const colors = ACTIVITY_COLORS[theme.value];
+  const parts: Part[] = sums.shares.map((share) => ({
+    ...share,
+    label: ACTIVITY_LABELS[share.key],
+    title: DEFINITIONS.classes[share.key],
+    color: colors[share.key],
+  }));
+  return (
+    <>
+      <p class="basis">
+        {sums.steps === all.count ? `All ${plural(sums.steps, "step")}` : `${plural(sums.steps, "step")} captured in depth`}, {duration(sums.total_ns)} in all
+      </p>
+      <StackedBar name="Activity" parts={parts} perStep={sums.steps} testId="activity" />
+    </>
+  );
+}
+
+function StepTime(): JSX.Element {
+  return (
+    <section class="card">
+      <h2 title={DEFINITIONS.stepDuration}>Step time</h2>
+      <Await of={steps.now.value} what="the steps">
+        {(all) => <StepTimeChart all={all} />}
+      </Await>
+    </section>
+  );
+}
+
+function StepTimeChart({ all }: { all: Steps }): JSX.Element {
+  const now = theme.value;
+  const option = useMemo(() => stepTimeOption(all, now), [all, now]);
+  if (all.count === 0) return <Absent>No steps were seen. Mark them with prof.step(), or let the hook find them.</Absent>;
+  const open = (x: number) => {
+    const i = nearestStep(stepAxis(all.id), x);
+    if (i >= 0) openStep(all, i);
+  };
+  return (
+    <>
+      <Chart option={option} label={`Step time over ${plural(all.count, "step")}`} height={210} testId="step-time-chart" onClick={open} />
+      <p class="chart-note">Click a step to open it in the timeline; ctrl + wheel zooms.</p>
+    </>
+  );
+}
+
+function Utilisation(): JSX.Element {
+  return (
+    <section class="card">
+      <h2 title={`${DEFINITIONS.cpu}\n${DEFINITIONS.gpuUtil}`}>CPU and GPU utilisation</h2>
+      <Await of={resources.now.value} what="the resource curves">
+        {(answer) => <UtilisationChart series={utilisationSeries(answer)} interval={answer.interval_ms} />}
+      </Await>
+    </section>
+  );
+}
+
+function UtilisationChart({ series, interval }: { series: ReturnType<typeof utilisationSeries>; interval: number | null }): JSX.Element {
+  const now = theme.value;
+  const option = useMemo(() => utilisationOption(series, now), [series, now]);
+  if (series.length === 0) {
+    return <Absent>No resource monitor ran with this worker. An imported trace has no such data.</Absent>;
+  }
+  return (
+    <>
+      <Chart option={option} label="CPU and GPU utilisation over time" height={210} testId="utilisation-chart" />
+      <p class="chart-note">{interval ? `Sampled every ${duration(interval * 1e6)}. ` : ""}Time since the monitor started.</p>
+    </>
+  );
+}
+
+function DeviceTraffic({ worker }: { worker: WorkerSummary }): JSX.Element | null {
+  const hasCopies = worker.memcpy && Object.keys(worker.memcpy).length > 0;
+  const hasLaunches = worker.launches && worker.launches.count > 0;
+  if (!hasCopies && !hasLaunches) return null;
+  return (
+    <div class="columns two">
+      {hasCopies && <Copies memcpy={worker.memcpy!} />}
+      {hasLaunches && <Launching launches={worker.launches!} />}
+    </div>
+  );
+}

@@ -1,0 +1,104 @@
+// The tooltip of the slice or the curve under the pointer.
+
+import type { JSX } from "preact";
+import { count, duration, percent, quantity } from "../format";
+import { KIND_NAMES } from "../kinds";
+import { kindColor } from "../palette";
+import { theme } from "../state";
+import { valueAt } from "./curves";
+import { TOP } from "./draw";
+import { placeAt, type SliceHit } from "./hit";
+import { timeline } from "./model";
+import { tickLabel } from "./ruler";
+import { span } from "./viewport";
+
+export function Tip(): JSX.Element | null {
+  const hit = timeline.hover.value;
+  const x = timeline.pointerX.value;
+  if (x === null) return null;
+  const y = timeline.pointerY.value;
+  const body = hit ? <SliceTip hit={hit} /> : <CurveTip x={x} y={y} />;
+  const left = x > timeline.width.value / 2;
+  const up = y > (timeline.height.value + TOP) * 0.6;
+  return (
+    <div
+      class="tip-anchor"
+      style={{
+        left: left ? undefined : `${x + 14}px`,
+        right: left ? `${timeline.width.value - x + 14}px` : undefined,
+        top: up ? undefined : `${y + 14}px`,
+        bottom: up ? `${timeline.height.value + TOP - y + 10}px` : undefined,
+      }}
+    >
+      {body}
+    </div>
+  );
+}
+
+function SliceTip({ hit }: { hit: SliceHit }): JSX.Element {
+  const { slices, index } = hit;
+  const n = slices.count[index];
+  const start = slices.start[index] - timeline.whole.value.t0;
+  const kind = slices.kind[index];
+  return (
+    <div class="tip" data-testid="timeline-tip">
+      <div class="tip-title">{n > 1 ? `${count(n)} slices` : slices.name[index] || "(unnamed)"}</div>
+      <dl>
+        {n > 1 && (
+          <div>
+            <dt>Longest</dt>
+            <dd class="clip">{slices.name[index]}</dd>
+          </div>
+        )}
+        <div>
+          <dt>{n > 1 ? "Together" : "Duration"}</dt>
+          <dd>
+            {duration(slices.dur[index])}
+            {n > 1 && slices.dur[index] > 0 && (
+              <span class="faint"> · busy {percent(Math.min(1, slices.busy[index] / slices.dur[index]))}</span>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>Start</dt>
+          <dd>{tickLabel(start, Math.max(1, Math.min(slices.dur[index] || 1, span(timeline.range.value) / 1000)))}</dd>
+        </div>
+        <div>
+          <dt>Kind</dt>
+          <dd>
+            <span class="swatch" style={{ background: kindColor(theme.value, kind) }} />
+            {KIND_NAMES[kind] ?? "other"}
+          </dd>
+        </div>
+      </dl>
+      {n > 1 && <p class="tip-note">Zoom in to see them one by one.</p>}
+    </div>
+  );
+}
+
+function CurveTip({ x, y }: { x: number; y: number }): JSX.Element | null {
+  void timeline.drawn.value;
+  if (y < TOP) return null;
+  const place = placeAt(timeline.layout.value, y - TOP + timeline.scroll.value);
+  if (place?.row.kind !== "counter") return null;
+  const range = timeline.range.value;
+  const t = range.t0 + (x / Math.max(1, timeline.width.value)) * span(range);
+  const curves = timeline.curves.ofLane(place.row.node.info, range);
+  if (curves.length === 0) return null;
+  return (
+    <div class="tip" data-testid="timeline-tip">
+      <div class="tip-title">{place.row.node.info.name}</div>
+      <dl>
+        {curves.map(({ series }) => {
+          const value = valueAt(series, t);
+          return (
+            <div key={series.id}>
+              <dt>{series.label}</dt>
+              <dd>{value === null ? "not sampled" : quantity(value, series.unit)}</dd>
+            </div>
+          );
+        })}
+      </dl>
+    </div>
+  );
+}

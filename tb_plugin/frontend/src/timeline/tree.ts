@@ -1,0 +1,152 @@
+// The lanes as a foldable tree, and where each visible one stands on the vertical axis.
+
+import type { LaneInfo } from "../api";
+
+export interface LaneNode {
+  info: LaneInfo;
+  level: number;
+  parent: LaneNode | null;
+  children: LaneNode[];
+}
+
+export interface Tree {
+  roots: LaneNode[];
+  byId: Map<number, LaneNode>;
+}
+
+export const HEADER_HEIGHT = 24;
+export const ROW_PITCH = 17; // a slice is one less: the rest separates rows
+export const LANE_PADDING = 3;
+export const COUNTER_HEIGHT = 40;
+
+/** What stands at one vertical place. */
+export interface LayoutRow {
+  node: LaneNode;
+  y: number;
+  height: number;
+  kind: "header" | "slices" | "counter";
+  rows: number; // depths shown; 0 for headers and counters
+  foldable: boolean;
+  folded: boolean;
+}
+
+export interface Layout {
+  rows: LayoutRow[];
+  height: number;
+  index: Map<number, LayoutRow>; // by lane id, visible lanes only
+}
+
+/** Lanes whose parent is unknown become roots: a lane is never lost. */
+export function buildTree(lanes: readonly LaneInfo[]): Tree {
+  const byId = new Map<number, LaneNode>();
+  const roots: LaneNode[] = [];
+  for (const info of lanes) {
+    const parent = info.parent === null || info.parent === info.id ? null : (byId.get(info.parent) ?? null);
+    const node: LaneNode = { info, parent, level: parent ? parent.level + 1 : 0, children: [] };
+    byId.set(info.id, node);
+    (parent ? parent.children : roots).push(node);
+  }
+  return { roots, byId };
+}
+
+export const isFoldable = (node: LaneNode) => node.children.length > 0 || node.info.rows > 1;
+
+const hasSlices = (node: LaneNode) =>
+  node.info.type === "thread" || node.info.type === "stream" || (node.info.rows > 0 && node.info.events > 0);
+
+/**
+ * Lanes folded when nobody chose: groups of more than eight counters (one for each core), lanes of a process beside
+ * its two busiest if the tree would be taller than `budget` pixels, and what still is too much, process by process.
+ */
+export function defaultFold(tree: Tree, budget: number): Set<number> {
+  const folded = new Set<number>();
+  for (const node of tree.byId.values()) {
+    const counters = node.children.filter((child) => child.info.type === "counter");
+    if (counters.length > 8 && counters.length === node.children.length) folded.add(node.info.id);
+  }
+  if (layout(tree, folded).height <= budget) return folded;
+  for (const node of tree.byId.values()) {
+    const lanes = node.children.filter((child) => child.info.rows > 1 && child.children.length === 0);
+    const busiest = [...lanes].sort((a, b) => (b.info.busy_ns ?? b.info.events) - (a.info.busy_ns ?? a.info.events));
+    for (const lane of busiest.slice(2)) folded.add(lane.info.id);
+  }
+  if (layout(tree, folded).height <= budget * 2) return folded;
+  const groups = [...tree.byId.values()].filter((node) => node.info.type === "process" || node.info.type === "device");
+  for (const group of groups.slice(4)) folded.add(group.info.id);
+  return folded;
+}
+
+/** `changed` holds the lanes whose folding differs from the default. */
+export function foldedLanes(defaults: ReadonlySet<number>, changed: readonly number[]): Set<number> {
+  const folded = new Set(defaults);
+  for (const id of changed) if (!folded.delete(id)) folded.add(id);
+  return folded;
+}
+
+export function layout(tree: Tree, folded: ReadonlySet<number>): Layout {
+  const rows: LayoutRow[] = [];
+  const index = new Map<number, LayoutRow>();
+  let y = 0;
+  const place = (node: LaneNode) => {
+    const isFolded = folded.has(node.info.id);
+    const foldable = isFoldable(node);
+    const row: LayoutRow = { node, y, height: HEADER_HEIGHT, kind: "header", rows: 0, foldable, folded: foldable && isFolded };
+    if (node.info.type === "counter") {
+      row.kind = "counter";
+      row.height = COUNTER_HEIGHT;
+    } else if (hasSlices(node)) {
+      row.kind = "slices";
+      row.rows = row.folded ? 1 : Math.max(1, node.info.rows);
+      row.height = Math.max(HEADER_HEIGHT, row.rows * ROW_PITCH + 2 * LANE_PADDING);
+    }
+    rows.push(row);
+    index.set(node.info.id, row);
+    y += row.height;
+    if (!row.folded) node.children.forEach(place);
+  };
+  tree.roots.forEach(place);
+  return { rows, height: y, index };
+}
+
+/** The rows that are at least partly inside [top, bottom). */
+export function visibleRows(all: Layout, top: number, bottom: number): LayoutRow[] {
+  let from = 0;
+  let to = all.rows.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (all.rows[middle].y + all.rows[middle].height > top) to = middle;
+    else from = middle + 1;
+  }
+  let end = from;
+  while (end < all.rows.length && all.rows[end].y < bottom) end += 1;
+  return all.rows.slice(from, end);
+}
+
+/** The vertical middle of a slice, or of the nearest visible lane above it in the tree; null where none is. */
+export function sliceY(tree: Tree, all: Layout, lane: number, depth: number): { y: number; exact: boolean } | null {
+  for (let node = tree.byId.get(lane) ?? null; node; node = node.parent) {
+    const row = all.index.get(node.info.id);
+    if (!row) continue;
+    if (node.info.id === lane && row.kind === "slices" && depth < row.rows) {
+      return { y: row.y + LANE_PADDING + depth * ROW_PITCH + (ROW_PITCH - 1) / 2, exact: true };
+    }
+    return { y: row.y + row.height - 6, exact: false };
+  }
+  return null;
+}
+
+/** Lanes that must be unfolded for a slice to show. */
+export function foldsHiding(tree: Tree, folded: ReadonlySet<number>, lane: number, depth: number): number[] {
+  const hiding: number[] = [];
+  const node = tree.byId.get(lane);
+  if (node && depth > 0 && folded.has(lane)) hiding.push(lane);
+  for (let up = node?.parent ?? null; up; up = up.parent) if (folded.has(up.info.id)) hiding.push(up.info.id);
+  return hiding;
+}
+
+/** The path to a lane: "host / process / thread". */
+export function lanePath(tree: Tree, lane: number): string {
+  const names: string[] = [];
+  for (let node = tree.byId.get(lane) ?? null; node; node = node.parent) names.unshift(node.info.name);
+  return names.join(" / ");
+}

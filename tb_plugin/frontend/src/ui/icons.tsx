@@ -1,0 +1,35 @@
+// The few drawings of the interface, as inline SVG: nothing is loaded for them.
+
+import type { JSX } from "preact";
+
+export function Logo(): JSX.Element {
+  return (
+    <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
+      <rect x="1" y="11" width="5" height="6" rx="1" fill="currentColor" opacity=".45" />
+      <rect x="7.5" y="6" width="5" height="11" rx="1" fill="currentColor" opacity=".7" />
+      <rect x="14" y="2" width="5" height="15" rx="1" fill="currentColor" />
+    </svg>
+  );
+}
+
+type Shape = "chevron" | "search" | "plus" | "minus" | "whole" | "fit" | "close" | "previous" | "next";
+
+const PATHS: Record<Shape, string> = {
+  chevron: "M4 6l4 4 4-4",
+  search: "M7 12A5 5 0 107 2a5 5 0 000 10zm3.6-1.4L14 14",
+  plus: "M8 3v10M3 8h10",
+  minus: "M3 8h10",
+  whole: "M2 4v8M14 4v8M4.5 8h7M6.5 6l-2 2 2 2M9.5 6l2 2-2 2",
+  fit: "M2 4v8M14 4v8M2 8h4M14 8h-4M4.5 6l2 2-2 2M11.5 6l-2 2 2 2",
+  close: "M4 4l8 8M12 4l-8 8",
+  previous: "M10 3L5 8l5 5",
+  next: "M6 3l5 5-5 5",
+};
+
+export function Icon({ shape }: { shape: Shape }): JSX.Element {
+  return (
+    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={PATHS[shape]} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" />
+    </svg>
+  );
+}

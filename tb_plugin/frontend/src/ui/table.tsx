@@ -1,0 +1,157 @@
+// A table that sorts by any column and draws only the rows in view.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+
+export interface Column {
+  key: string;
+  label: string;
+  title?: string; // definition and unit
+  numeric?: boolean;
+  width?: string; // of a CSS grid track
+  value: (row: number) => number | string | null; // to sort by
+  cell?: (row: number) => ComponentChildren; // what is shown, where it is not the value
+  hint?: (row: number) => string; // tooltip of a cell
+}
+
+export interface Sort {
+  key: string;
+  descending: boolean;
+}
+
+export const ROW_HEIGHT = 26;
+const EXTRA_ROWS = 8;
+
+/** Row indices in order; rows without a value come last whichever way the rest is sorted. */
+export function sortRows(count: number, column: Column | undefined, descending: boolean): number[] {
+  const order = Array.from({ length: count }, (_, i) => i);
+  if (!column) return order;
+  const values = order.map(column.value);
+  const sign = descending ? -1 : 1;
+  return order.sort((a, b) => {
+    const x = values[a];
+    const y = values[b];
+    if (x === null || y === null) return x === y ? a - b : x === null ? 1 : -1;
+    const by = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
+    return by === 0 ? a - b : by * sign;
+  });
+}
+
+export function Table(props: {
+  name: string;
+  testId: string;
+  count: number;
+  columns: readonly Column[];
+  initial: Sort;
+  onOpen?: (row: number) => void;
+  height?: number; // pixels; without it the table takes what its parent leaves
+  version?: unknown; // changes when the values do
+}): JSX.Element {
+  const { columns, count } = props;
+  const [sort, setSort] = useState(props.initial);
+  const [view, setView] = useState({ top: 0, height: 400 });
+  const [active, setActive] = useState(-1);
+  const scroller = useRef<HTMLDivElement>(null);
+  const order = useMemo(
+    () => sortRows(count, columns.find((column) => column.key === sort.key), sort.descending),
+    [count, props.version, sort.key, sort.descending, columns],
+  );
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return;
+    const read = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const observer = new ResizeObserver(read);
+    observer.observe(element);
+    element.addEventListener("scroll", read, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", read);
+    };
+  }, []);
+
+  const sortBy = (column: Column) => {
+    const same = sort.key === column.key;
+    setSort({ key: column.key, descending: same ? !sort.descending : Boolean(column.numeric) });
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (!props.onOpen) return;
+    if (event.key === "Enter" && active >= 0 && event.target === scroller.current) props.onOpen(order[active]);
+    const page = Math.max(1, Math.floor(view.height / ROW_HEIGHT) - 2);
+    const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+    const by = moves[event.key];
+    if (by === undefined || event.target !== scroller.current) return;
+    event.preventDefault();
+    const next = Math.min(count - 1, Math.max(0, active + by));
+    setActive(next);
+    const top = next * ROW_HEIGHT;
+    const element = scroller.current;
+    if (!element) return;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + 2 * ROW_HEIGHT > element.scrollTop + element.clientHeight) {
+      element.scrollTop = top + 2 * ROW_HEIGHT - element.clientHeight;
+    }
+  };
+
+  const tracks = columns.map((column) => column.width ?? (column.numeric ? "minmax(74px, 1fr)" : "minmax(160px, 4fr)")).join(" ");
+  const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - EXTRA_ROWS);
+  const last = Math.min(count, Math.ceil((view.top + view.height) / ROW_HEIGHT) + EXTRA_ROWS);
+  const rows = [];
+  for (let i = first; i < last; i += 1) rows.push({ at: i, row: order[i] });
+
+  return (
+    <div
+      class={`table${props.onOpen ? " opens" : ""}`}
+      role="table"
+      aria-label={props.name}
+      aria-rowcount={count + 1}
+      data-testid={props.testId}
+      ref={scroller}
+      tabIndex={0}
+      style={{ height: props.height ? `${props.height}px` : undefined }}
+      onKeyDown={onKey}
+    >
+      <div class="table-head" role="row" style={{ gridTemplateColumns: tracks }}>
+        {columns.map((column) => (
+          <div
+            key={column.key}
+            role="columnheader"
+            class={column.numeric ? "num" : ""}
+            aria-sort={sort.key === column.key ? (sort.descending ? "descending" : "ascending") : "none"}
+          >
+            <button type="button" title={column.title} onClick={() => sortBy(column)}>
+              {column.label}
+              <span class="sort" aria-hidden="true">
+                {sort.key === column.key ? (sort.descending ? "▾" : "▴") : ""}
+              </span>
+            </button>
+          </div>
+        ))}
+      </div>
+      <div class="table-body" role="rowgroup" style={{ height: `${count * ROW_HEIGHT}px` }}>
+        {rows.map(({ at, row }) => (
+          <div
+            key={row}
+            role="row"
+            aria-rowindex={at + 2}
+            class={`table-row${at % 2 ? " odd" : ""}${at === active ? " active" : ""}`}
+            style={{ gridTemplateColumns: tracks, top: `${at * ROW_HEIGHT}px` }}
+            onClick={() => props.onOpen?.(row)}
+          >
+            {columns.map((column) => (
+              <div
+                key={column.key}
+                role="cell"
+                class={column.numeric ? "num" : ""}
+                title={column.hint?.(row)}
+                data-testid={`${props.testId}-${column.key}`}
+              >
+                {column.cell ? column.cell(row) : column.value(row)}
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}
