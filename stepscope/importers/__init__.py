@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from stepscope.importers.bytes_source import ByteSource
+from stepscope.importers.trace_names import may_be_trace
 from stepscope.schema import Window
 
 __all__ = ["import_file", "is_trace_name"]
 
-_TRACE_NAME = re.compile(r".*(?:\.json(?:\.gz)?|\.xplane\.pb(?:\.gz)?)$", re.IGNORECASE | re.DOTALL)
+_HEAD_BYTES = 4096
 
 
 def is_trace_name(path: str | Path) -> bool:
     """Whether a file of this name may be a trace: ``*.json``, ``*.json.gz``, ``*.xplane.pb``."""
-    return bool(_TRACE_NAME.match(Path(path).name))
+    return may_be_trace(Path(path).name)
 
 
 def import_file(path: str | Path) -> Window:
@@ -28,7 +28,11 @@ def import_file(path: str | Path) -> Window:
     Raises:
         StepscopeError: the path is missing, a folder, unreadable, of zero bytes, or holds no trace.
     """
-    source = ByteSource(Path(path))
+    # Here, so that naming files costs a training process no parser.
     from stepscope.importers.kineto import import_kineto
+    from stepscope.importers.xplane import import_xplane
+    from stepscope.importers.xplane_wire import looks_like_xspace
 
-    return import_kineto(source)
+    source = ByteSource(Path(path))
+    head = source.head(_HEAD_BYTES)
+    return import_xplane(source) if looks_like_xspace(head) else import_kineto(source)

@@ -51,6 +51,10 @@ class ByteSource:
             raise StepscopeError(f"{path} has zero bytes: its writer did not finish; record or copy it again.")
         self.is_gzip = head == GZIP_MAGIC
 
+    def head(self, size: int) -> bytes:
+        """The first plain bytes, for telling what the file is; at most ``size``."""
+        return next(ByteSource(self.path).blocks(), b"")[:size]
+
     def blocks(self) -> Iterator[bytes]:
         """Blocks of plain bytes, most of about ``BLOCK_BYTES``, never empty."""
         try:

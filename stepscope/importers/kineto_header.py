@@ -7,12 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from stepscope.importers.trace_names import host_and_pid, rank_in_name
 from stepscope.schema import Device, Notes
 
-#: ``rank3``, ``rank_3``, ``rank.0``, ``rank0of8``: not part of a longer word, and no time stamp behind it.
-_RANK_IN_NAME = re.compile(r"(?<![A-Za-z])rank[._-]?(\d{1,6})(?:of(\d{1,6}))?(?![0-9A-Za-z])", re.IGNORECASE)
-#: The name torch's own handler gives: ``<host>_<pid>.<time>.pt.trace.json``.
-_HANDLER_NAME = re.compile(r"(?P<host>.+)_(?P<pid>\d{1,10})\.\d{10,}\.pt\.trace\.json(?:\.gz)?$")
 _TORCH_MEMBERS = ("deviceProperties", "distributedInfo", "baseTimeNanoseconds", "trace_id", "cupti_version")
 
 
@@ -31,35 +28,35 @@ class Origin:
 
 
 def read_origin(header: dict[str, Any], file_name: str, notes: Notes) -> Origin:
-    """Combine header and file name; for the rank the header wins, and a disagreement is noted."""
+    """Combine the header (``distributedInfo`` and others) and the file name."""
     origin = Origin(devices=_devices(header.get("deviceProperties")))
     info = _as_dict(header.get("distributedInfo"))
-    named = _RANK_IN_NAME.search(file_name)
-    name_rank = int(named[1]) if named else None
-    origin.rank = _as_int(info.get("rank"))
     origin.world_size = _as_int(info.get("world_size"))
-    if origin.rank is not None:
-        origin.rank_from = "metadata"
-        if name_rank is not None and name_rank != origin.rank:
-            notes.add(
-                "rank_conflict",
-                f"The file name says rank {name_rank}, its metadata rank {origin.rank}; the metadata were taken.",
-            )
-    elif named:
-        origin.rank, origin.rank_from = name_rank, "name"
-    else:
-        notes.add("rank_unknown", "Neither the metadata (distributedInfo) nor the file name give a rank.")
-    if origin.world_size is None and named and named[2] and origin.rank == name_rank:
-        origin.world_size = int(named[2])
-
-    handler = _HANDLER_NAME.match(file_name)
-    if handler:
-        origin.host, origin.pid = handler["host"], int(handler["pid"])
+    add_rank(origin, _as_int(info.get("rank")), file_name, notes)
+    origin.host, origin.pid = host_and_pid(file_name)
     if isinstance(header.get("host_name"), str) and header["host_name"]:
         origin.host = header["host_name"]
     origin.base_ns = _as_int(header.get("baseTimeNanoseconds")) or 0
     origin.is_torch = any(member in header for member in _TORCH_MEMBERS)
     return origin
+
+
+def add_rank(origin: Origin, rank: int | None, file_name: str, notes: Notes) -> None:
+    """Fill in the rank: ``rank`` of the metadata wins over the file name, a disagreement is noted."""
+    named = rank_in_name(file_name)
+    if rank is not None:
+        origin.rank, origin.rank_from = rank, "metadata"
+        if named and named.rank != rank:
+            notes.add(
+                "rank_conflict",
+                f"The file name says rank {named.rank}, its metadata rank {rank}; the metadata were taken.",
+            )
+    elif named:
+        origin.rank, origin.rank_from = named.rank, "name"
+    else:
+        notes.add("rank_unknown", "Neither the metadata nor the name of the file give a rank.")
+    if origin.world_size is None and named and named.rank == origin.rank:
+        origin.world_size = named.world_size
 
 
 def _devices(properties: Any) -> list[Device]:
