@@ -78,8 +78,10 @@ def example_path(name: str) -> Path:
 
 
 def train(script: Path, run_folder: Path) -> None:
+    # torch's profiler announces each window on standard error; it reads this when torch is loaded
+    environment = {"KINETO_LOG_LEVEL": "99", **os.environ}
     try:
-        code = subprocess.run([sys.executable, str(script), str(run_folder)], check=False).returncode
+        code = subprocess.run([sys.executable, str(script), str(run_folder)], env=environment, check=False).returncode
     except KeyboardInterrupt:
         raise StepscopeError("the demo training was interrupted") from None
     if code != 0:
