@@ -1,13 +1,17 @@
 """Imports of foreign trace files, kept so that a file is parsed once.
 
 A cache entry is a window folder named after the file's size, time and the importer's version. It lies in
-``.stepscope`` beside the file, or in the user's cache folder where that cannot be written.
+``.stepscope`` beside the file, in the user's cache folder where that cannot be written, or else among the
+temporary files. ``python -m stepscope.cache FILE`` fills it: a viewer imports in a process of its own.
 """
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 import os
+import sys
+import tempfile
 from pathlib import Path
 
 from stepscope import importers
@@ -25,12 +29,20 @@ def _key(path: Path) -> str:
 
 
 def _user_folder(path: Path) -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     return base / "stepscope" / hashlib.sha256(str(path.resolve().parent).encode()).hexdigest()[:16]
 
 
 def _places(path: Path) -> list[Path]:
-    return [path.parent / ".stepscope", _user_folder(path)]
+    user = _user_folder(path)
+    places = [path.parent / ".stepscope", user]
+    shared = Path(tempfile.gettempdir()) / f"stepscope-{getpass.getuser()}"
+    try:
+        ours = not shared.exists() or not hasattr(os, "getuid") or shared.stat().st_uid == os.getuid()
+    except OSError:
+        ours = False
+    # Anybody may make a folder of this name: what another user put there is not read.
+    return [*places, shared / user.name] if ours else places
 
 
 def entry(path: Path) -> Path | None:
@@ -72,3 +84,23 @@ def load(path: Path) -> Window:
         except (OSError, StepscopeError):
             continue
     return window
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Import one file into the cache; on failure one sentence on standard error and exit code 2."""
+    path = Path((sys.argv[1:] if argv is None else argv)[0])
+    try:
+        load(path)
+    except (StepscopeError, MemoryError) as error:
+        print(str(error) or f"{path}: needs more memory than there is.", file=sys.stderr)
+        return 2
+    if entry(path) is None:
+        print(
+            f"{path}: the import cannot be kept; set XDG_CACHE_HOME to a folder that can be written.", file=sys.stderr
+        )
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from stepscope.runs import Worker
 from stepscope.schema import NONE
+from stepscope.store import StreamReader
 
 #: A pause this many times longer than the usual interval is a gap, where the series is not drawn.
 GAP_FACTOR = 3
@@ -64,12 +67,26 @@ def series_info(metric: str, index: int) -> SeriesInfo:
 
 
 class ResourceHistory:
-    """All samples of one worker's monitor; grows by tables of MONITOR_SCHEMA."""
+    """All samples of one worker's monitor. Any thread may ask."""
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, int], list[tuple[np.ndarray, np.ndarray]]] = {}
+        self._reader: StreamReader | None = None
+        self._lock = threading.Lock()
+        self.version = 0
+
+    def read(self, worker: Worker) -> None:
+        """Take in what came since."""
+        with self._lock:
+            if self._reader is None:
+                self._reader = worker.monitor_reader()
+            table = self._reader.read() if self._reader is not None else None
+            if table is not None and table.num_rows:
+                self.append(table)
 
     def append(self, table: pa.Table) -> None:
+        """Add samples, a table of MONITOR_SCHEMA."""
+        self.version += 1
         metric = table.column("metric").combine_chunks().dictionary_encode()
         code = metric.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         ts, index, value = (table.column(c).to_numpy() for c in ("ts_ns", "index", "value"))
@@ -84,6 +101,10 @@ class ResourceHistory:
 
     def __len__(self) -> int:
         return len(self._parts)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(ts.nbytes + value.nbytes for parts in self._parts.values() for ts, value in parts)
 
     def infos(self) -> list[SeriesInfo]:
         """The series, in the order in which they are drawn."""

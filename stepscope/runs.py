@@ -308,8 +308,14 @@ def find_runs(logdir: str | os.PathLike[str], use_cache: bool = True) -> list[Ru
     """Every run below a log directory, latest data first; empty if there is none."""
     logdir = Path(logdir)
     runs = []
-    for folder, subfolders, _ in os.walk(logdir):
+    seen: set[str] = set()  # links are followed, but not round in circles
+    for folder, subfolders, _ in os.walk(logdir, followlinks=True):
         here = Path(folder)
+        real = os.path.realpath(folder)
+        if real in seen:
+            subfolders.clear()
+            continue
+        seen.add(real)
         run = _run_in(here, _run_id(here, logdir), use_cache, lenient=False)
         if run is not None:
             runs.append(run)
@@ -325,8 +331,7 @@ def _modified_ns(path: Path) -> int | None:
 
 
 def _run_id(folder: Path, logdir: Path) -> str:
-    relative = folder.relative_to(logdir).as_posix()
-    return folder.resolve().name if relative == "." else relative
+    return folder.relative_to(logdir).as_posix()  # "." for the log directory itself
 
 
 def _run_in(folder: Path, run_id: str, use_cache: bool, lenient: bool) -> Run | None:

@@ -55,19 +55,23 @@ class Timeline:
 
     Lane ids and row numbers stay what they are while data is added.
 
+    Args:
+        worker: what is shown.
+        resources: the history of the worker's monitor, if somebody else reads it too.
+
     Raises:
         StepscopeError: the worker is a trace file that cannot be read.
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, resources: ResourceHistory | None = None) -> None:
         self.problems: list[str] = []  # windows that could not be read
-        self.resources = ResourceHistory()
+        self.resources = ResourceHistory() if resources is None else resources
         self._refreshing = threading.Lock()
         self._lanes = Lanes(worker.host, worker.pid, worker.rank)
         self._names = Names()
         self._live_reader: StreamReader | None = None
         self._live = LiveRows()
-        self._monitor_reader: StreamReader | None = None
+        self._monitor_version = 0
         self._windows_seen: set[str] = set()
         self._windows: list[Segment] = []
         self._live_segment: Segment | None = None
@@ -161,7 +165,7 @@ class Timeline:
             "origin_ns": str(self.origin_ns),
             **self._place(segment, event),
             "kind": _KIND_NAMES.get(int(events.kind[event]), "other"),
-            "lane_name": self._lanes.all[int(segment.lane[event])].name,
+            "lane_name": self._lanes.by_id[int(segment.lane[event])].name,
             "self": dur_ns - self._children_ns(segment, event),
             "step": self._step_of(segment, event, start_ns),
             "args": _args(events, event),
@@ -226,16 +230,12 @@ class Timeline:
         return True
 
     def _read_monitor(self, worker: Worker) -> bool:
-        if self._monitor_reader is None:
-            self._monitor_reader = worker.monitor_reader()
-        if self._monitor_reader is None:
+        self.resources.read(worker)
+        version = self.resources.version
+        if version == self._monitor_version:
             return False
-        table = self._monitor_reader.read()
-        if table.num_rows == 0:
-            return False
-        self.resources.append(table)
-        self._lanes.of_series(self.resources.infos())
-        return True
+        self._monitor_version = version
+        return self._lanes.of_series(self.resources.infos())
 
     def _first_origin(self, worker: Worker) -> int:
         """When the recording began, else the first event: known before anything else is read, and kept."""

@@ -5,6 +5,7 @@ host -> process -> {training loop (always on), threads, devices -> streams}; hos
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -39,7 +40,7 @@ class Lanes:
     """Hands out lanes; asking again for the same one gives the same id."""
 
     def __init__(self, host: str | None, pid: int | None, rank: int | None) -> None:
-        self.all: list[TimelineLane] = []
+        self.by_id: dict[int, TimelineLane] = {}
         self._by_key: dict[tuple, TimelineLane] = {}
         self._host = host
         self._pid = "" if pid is None else str(pid)
@@ -86,8 +87,9 @@ class Lanes:
             ids[thread, which] = lane.id
         return ids[code, track]
 
-    def of_series(self, infos: Iterable[SeriesInfo]) -> None:
-        """A lane for each axis that series of the monitor share."""
+    def of_series(self, infos: Iterable[SeriesInfo]) -> bool:
+        """A lane for each axis that series of the monitor share; whether a series is new."""
+        new = False
         for position, info in enumerate(infos):
             top = self._get(("resources",), self._root(), "group", "Resources", (_RANK_RESOURCES,))
             if info.group == "CPU cores":
@@ -95,6 +97,8 @@ class Lanes:
             lane = self._get(("counter", info.lane), top, "counter", info.lane, (position,))
             if info.id not in lane.series:
                 lane.series.append(info.id)
+                new = True
+        return new
 
     def phases_beside(self, steps: int) -> int:
         """The lane with the phases of the thread whose steps lie on the given lane; ``NONE`` if it has none."""
@@ -109,7 +113,7 @@ class Lanes:
     def in_order(self, events_of: Mapping[int, int], training: set[int]) -> list[TimelineLane]:
         """All lanes, parents before children. Threads: training threads first, then the busiest, idle ones last."""
         children: dict[int | None, list[TimelineLane]] = {}
-        for lane in self.all:
+        for lane in list(self.by_id.values()):
             children.setdefault(lane.parent, []).append(lane)
 
         def place(lane: TimelineLane) -> tuple:
@@ -130,9 +134,12 @@ class Lanes:
     def _get(self, key: tuple, parent: TimelineLane | None, type: str, name: str, sort: tuple) -> TimelineLane:
         lane = self._by_key.get(key)
         if lane is None:
-            lane = TimelineLane(len(self.all), None if parent is None else parent.id, type, name, sort)
-            self.all.append(lane)
-            self._by_key[key] = lane
+            # What a lane is gives its id, not when it was met: a link to a lane outlives the server.
+            id = zlib.crc32(repr(key).encode()) >> 1
+            while id in self.by_id:
+                id = (id + 1) % (1 << 31)
+            lane = TimelineLane(id, None if parent is None else parent.id, type, name, sort)
+            self._by_key[key] = self.by_id[id] = lane
         return lane
 
     def _root(self) -> TimelineLane:
@@ -173,7 +180,7 @@ class Lanes:
 
     def _annotations_of(self, lane: Lane) -> TimelineLane:
         kernels = self._by_key[_stream_key(lane)]
-        device = self.all[kernels.parent] if kernels.parent is not None else None
+        device = None if kernels.parent is None else self.by_id[kernels.parent]
         key = ("annotations", *_stream_key(lane))
         return self._get(key, device, "stream", f"{kernels.name} annotations", (1, *kernels.sort[1:]))
 

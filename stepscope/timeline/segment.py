@@ -49,7 +49,7 @@ class Segment:
         self.begin_ns = int(events.ts_ns.min()) if len(events) else 0
         self.end_ns = int(events.end_ns.max()) if len(events) else 0
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of the arrays; the texts are counted as their Python objects, roughly."""
         arrays = [getattr(self.events, c) for c in COLUMN_DTYPES] + [self.lane, self.depth]

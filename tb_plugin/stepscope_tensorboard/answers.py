@@ -1,0 +1,61 @@
+"""What a route answers, whatever server sends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+JSON = "application/json"
+ARROW = "application/vnd.apache.arrow.stream"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``etag`` names this state of the content, so that an unchanged one is not sent again (status 304)."""
+
+    status: int
+    content_type: str
+    body: bytes
+    etag: str | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Problem(Exception):
+    """A request that cannot be met: a status and one sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Pending(Exception):
+    """The answer is being made; ask again. ``detail`` tells what is going on."""
+
+
+def json_answer(data: Any, status: int = 200, etag: str | None = None) -> Answer:
+    return Answer(status, JSON, json_bytes(data), etag)
+
+
+def json_bytes(data: Any) -> bytes:
+    """Strict JSON; numpy values become plain ones, NaN and infinities null."""
+    return msgspec.json.encode(data, enc_hook=_plain)
+
+
+def arrow_bytes(table: pa.Table) -> bytes:
+    """An uncompressed IPC stream: browsers have no codec for Arrow's compression."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)

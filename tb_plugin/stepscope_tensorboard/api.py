@@ -1,0 +1,94 @@
+"""The plugin without a server: a route and its query in, an ``Answer`` out."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+
+from stepscope.errors import StepscopeError
+from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
+from stepscope_tensorboard.imports import Imports
+from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.logdirs import Root
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.routes import Made, Routes
+from stepscope_tensorboard.sessions import Sessions
+
+log = logging.getLogger("stepscope")
+
+#: Bytes that opened workers may hold, such as 4G, 500M or a plain number; those unused longest are dropped.
+MEMORY_VARIABLE = "STEPSCOPE_VIEWER_MEMORY"
+DEFAULT_MEMORY_BYTES = 4 << 30
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Api:
+    """Answers every route of docs/api.md for the runs below some folders. Any thread may ask."""
+
+    def __init__(self, roots: Sequence[Root], memory_bytes: int | None = None) -> None:
+        self._roots = roots
+        self._imports = Imports()
+        self._routes = Routes(
+            Listing(roots), Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
+        )
+        # Versions are counted from 0 in each process: the tag of another one must not match.
+        self._process = secrets.token_hex(4)
+        self.routes: dict[str, Callable[[Parameters], Made]] = {
+            "runs": self._routes.runs,
+            "summary": self._routes.summary,
+            "steps": self._routes.steps,
+            "resources": self._routes.resources,
+            "timeline/tree": self._routes.timeline_tree,
+            "timeline/view": self._routes.timeline_view,
+            "timeline/slice": self._routes.timeline_slice,
+            "timeline/find": self._routes.timeline_find,
+        }
+
+    def answer(self, route: str, query: Mapping[str, str], known_etag: str | None = None) -> Answer:
+        """Answer a GET request. ``known_etag`` is the tag of what the browser has already."""
+        handler = self.routes.get(route)
+        try:
+            if handler is None:
+                raise Problem(404, f"There is no route {route!r}.")
+            if all(root.path is None for root in self._roots) and self._roots:
+                text = ", ".join(root.text for root in self._roots)
+                raise Problem(400, f"stepscope reads local folders only, and {text} is none; copy or mount it.")
+            version, make = handler(Parameters(query))
+            etag = None if version is None else self._etag(route, query, version)
+            if etag is not None and etag == known_etag:
+                return Answer(304, "text/plain", b"", etag)
+            made = make()
+            return Answer(made.status, made.content_type, made.body, etag, made.headers)
+        except Pending as pending:
+            return json_answer({"state": "importing", "detail": str(pending)}, 202)
+        except Problem as problem:
+            return json_answer({"error": str(problem)}, problem.status)
+        except StepscopeError as error:
+            return json_answer({"error": str(error)}, 500)
+        except Exception as error:
+            log.exception("the route %s failed", route)
+            return json_answer({"error": f"stepscope failed here ({type(error).__name__}: {error})."}, 500)
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        self._imports.stop()
+
+    def _etag(self, route: str, query: Mapping[str, str], version: int) -> str:
+        asked = repr((route, sorted(query.items()))).encode("utf-8", "backslashreplace")
+        return f'"{self._process}-{version}-{hashlib.blake2b(asked, digest_size=8).hexdigest()}"'
+
+
+def memory_from_environment() -> int:
+    """The bound on memory that ``MEMORY_VARIABLE`` sets; the default if it is unset or no size."""
+    text = os.environ.get(MEMORY_VARIABLE, "").strip().upper()
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]?)I?B?", text)
+    if match is None:
+        if text:
+            log.warning("stepscope: %s=%s is no size; write 4G or 500M. 4G is used.", MEMORY_VARIABLE, text)
+        return DEFAULT_MEMORY_BYTES
+    return int(float(match[1]) * _UNITS[match[2]])

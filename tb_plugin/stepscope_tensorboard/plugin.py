@@ -1,0 +1,82 @@
+"""The TensorBoard plugin: hands requests to ``Api`` and its answers to TensorBoard."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from typing import Any
+
+from tensorboard.plugins import base_plugin
+from werkzeug import wrappers
+
+from stepscope_tensorboard.answers import JSON, Answer, json_answer
+from stepscope_tensorboard.api import Api
+from stepscope_tensorboard.logdirs import roots
+from stepscope_tensorboard.static_files import StaticFiles
+
+_PREFIX = "/data/plugin/stepscope/"
+#: Smaller answers gain nothing from compression.
+_GZIP_FROM_BYTES = 8192
+
+
+class StepscopePlugin(base_plugin.TBPlugin):
+    """The tab Stepscope."""
+
+    plugin_name = "stepscope"
+
+    def __init__(self, context: base_plugin.TBContext) -> None:
+        flags = context.flags
+        logdir = getattr(flags, "logdir", None) or context.logdir
+        self._api = Api(roots(logdir, getattr(flags, "logdir_spec", None)))
+        self._static = StaticFiles()
+
+    def get_plugin_apps(self) -> dict[str, Callable]:
+        data = {f"/{route}": self._app(self._data) for route in self._api.routes}
+        return {**data, "/index.js": self._app(self._file), "/*": self._app(self._file)}
+
+    def is_active(self) -> bool:
+        """Always: a tab that hides in a menu until there is a run is not found by who has just installed it, and
+        the page without runs tells how to get one."""
+        return True
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        return base_plugin.FrontendMetadata(es_module_path="/index.js", tab_name="Stepscope", disable_reload=False)
+
+    def _data(self, request: wrappers.Request) -> Answer:
+        return self._api.answer(_name(request), request.args, request.headers.get("If-None-Match"))
+
+    def _file(self, request: wrappers.Request) -> Answer:
+        return self._static.answer(_name(request), request.headers.get("If-None-Match"), _takes_gzip(request))
+
+    def _app(self, handle: Callable[[wrappers.Request], Answer]) -> Callable:
+        def app(environ: dict[str, Any], start_response: Callable) -> Any:
+            request = wrappers.Request(environ)
+            if request.method in ("GET", "HEAD"):
+                answer = handle(request)
+            else:
+                answer = json_answer({"error": "stepscope answers GET requests only."}, 405)
+            return _response(request, answer)(environ, start_response)
+
+        return app
+
+
+def _name(request: wrappers.Request) -> str:
+    """What follows the plugin's prefix, behind whatever TensorBoard itself is served below."""
+    return request.path.rpartition(_PREFIX)[2].rstrip("/")
+
+
+def _takes_gzip(request: wrappers.Request) -> bool:
+    return "gzip" in request.headers.get("Accept-Encoding", "")
+
+
+def _response(request: wrappers.Request, answer: Answer) -> wrappers.Response:
+    body, headers = answer.body, {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", **answer.headers}
+    if answer.content_type == JSON and len(body) >= _GZIP_FROM_BYTES and _takes_gzip(request):
+        body, headers["Content-Encoding"] = gzip.compress(body, 1), "gzip"
+    if "Content-Encoding" in headers:
+        headers["Vary"] = "Accept-Encoding"
+    if answer.etag is not None:
+        headers["ETag"] = answer.etag
+    if answer.status == 405:
+        headers["Allow"] = "GET, HEAD"
+    return wrappers.Response(body, answer.status, headers, content_type=answer.content_type)

@@ -1,0 +1,211 @@
+"""The routes of docs/api.md: parameters in, plain data out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stepscope.analysis.steps import Steps
+from stepscope.runs import Run, Worker
+from stepscope.schema import ACTIVITIES, PHASES
+from stepscope.summary import Analysis, step_time
+from stepscope.timeline import NoSuchSlice
+from stepscope_tensorboard.answers import ARROW, Answer, Problem, arrow_bytes, json_answer
+from stepscope_tensorboard.listing import Listing, describe
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.sessions import Session, Sessions
+
+#: Rows of the tables of kernels and operators that ``summary`` sends.
+TABLE_ROWS = 200
+MAX_PIXELS = 20_000
+MAX_POINTS = 20_000
+MAX_STEPS = 100_000
+
+
+class Routes:
+    """Each public method is a route; it gets the parameters and gives (version of the content, how to make it).
+
+    The version is compared before anything is made: what a browser has already is not sent again.
+    """
+
+    def __init__(self, listing: Listing, sessions: Sessions) -> None:
+        self._listing = listing
+        self._sessions = sessions
+
+    def runs(self, p: Parameters) -> Made:
+        runs = [describe(run) for run in self._listing.runs().values()]
+        return None, lambda: json_answer({"logdir": self._listing.text, "runs": runs})
+
+    def summary(self, p: Parameters) -> Made:
+        run, worker, session = self._worker(p)
+        summary = session.summary(worker)
+        return summary.updated_ns, lambda: json_answer(summary_impl(run, worker, session))
+
+    def steps(self, p: Parameters) -> Made:
+        offset, limit = p.integer("offset", 0, least=0), p.integer("limit", 2000, least=1, most=MAX_STEPS)
+        _, worker, session = self._worker(p)
+        summary = session.summary(worker)
+        return summary.updated_ns, lambda: json_answer(
+            steps_impl(summary.analysis, origin_ns(worker, summary.analysis), offset, limit)
+        )
+
+    def resources(self, p: Parameters) -> Made:
+        t0, t1 = p.optional_integer("t0"), p.optional_integer("t1")
+        points = p.integer("points", 600, least=1, most=MAX_POINTS)
+        _, worker, session = self._worker(p)
+        session.resources.read(worker)
+        return session.resources.version, lambda: json_answer(resources_impl(worker, session, t0, t1, points))
+
+    def timeline_tree(self, p: Parameters) -> Made:
+        _, worker, session = self._worker(p)
+        timeline = session.timeline(worker)
+        return timeline.version, lambda: json_answer(timeline.tree())
+
+    def timeline_view(self, p: Parameters) -> Made:
+        t0, t1, px = p.integer("t0"), p.integer("t1"), p.integer("px", least=1, most=MAX_PIXELS)
+        lanes = p.integers("lanes")
+        if t1 < t0:
+            raise Problem(400, "The parameter t1 must not lie before t0.")
+        _, worker, session = self._worker(p)
+        timeline = session.timeline(worker)
+        return timeline.version, lambda: Answer(200, ARROW, arrow_bytes(timeline.view(t0, t1, px, lanes)))
+
+    def timeline_slice(self, p: Parameters) -> Made:
+        row = p.integer("row")
+        _, worker, session = self._worker(p)
+        timeline = session.timeline(worker)
+        try:
+            found = timeline.slice(row)
+        except NoSuchSlice as error:
+            raise Problem(404, str(error)) from error
+        return None, lambda: json_answer(found)
+
+    def timeline_find(self, p: Parameters) -> Made:
+        name = p.text("name")
+        _, worker, session = self._worker(p)
+        timeline = session.timeline(worker)
+        return timeline.version, lambda: json_answer(timeline.find(name))
+
+    def _worker(self, p: Parameters) -> tuple[Run, Worker, Session]:
+        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
+        return run, worker, self._sessions.of(run.id, worker)
+
+
+#: What a route gives: a version of its content, None where there is none, and how to make it.
+Made = tuple[int | None, Callable[[], Answer]]
+
+
+def origin_ns(worker: Worker, analysis: Analysis | None) -> int:
+    """The origin that ``Timeline.origin_ns`` has too: when the recording began, else the first event."""
+    started_ns = (worker.meta or {}).get("started_ns")
+    if isinstance(started_ns, int):
+        return started_ns
+    first_ns = analysis.summary["coverage"]["first_ns"] if analysis is not None else None
+    return 0 if first_ns is None else first_ns
+
+
+def summary_impl(run: Run, worker: Worker, session: Session) -> dict[str, Any]:
+    """The summary of one worker."""
+    summary = session.summary(worker)
+    analysis = summary.analysis
+    origin = origin_ns(worker, analysis)
+    about = dict(analysis.summary)
+    about.pop("steps")
+    about["step_count"] = None if analysis.steps is None else len(analysis.steps)
+    for table, count in (("kernels", "kernel_count"), ("operators", "operator_count")):
+        about[count] = None if about[table] is None else len(about[table])
+        about[table] = about[table] and about[table][:TABLE_ROWS]
+    coverage = about.pop("coverage")
+    moments = {k: None if coverage[k] is None else coverage[k] - origin for k in ("first_ns", "last_ns")}
+    meta = worker.meta or {}
+    return {
+        "origin_ns": str(origin),
+        "run": run.id,
+        "live": worker.is_live,
+        "updated_ns": str(summary.updated_ns),
+        "worker": about,
+        "step_time_ns": step_time([analysis.steps]),
+        "resources": summary.resources,
+        "findings": [],
+        "coverage": {**coverage, **moments},
+        "options": meta.get("options"),
+        "versions": meta.get("versions"),
+        "refused": meta.get("refused"),
+    }
+
+
+def steps_impl(analysis: Analysis, origin: int, offset: int, limit: int) -> dict[str, Any]:
+    """A page of the steps, column by column."""
+    steps = analysis.steps
+    count = 0 if steps is None else len(steps)
+    page = np.arange(min(offset, count), min(offset + limit, count))
+    phases = analysis.phases
+    return {
+        "origin_ns": str(origin),
+        "count": count,
+        "offset": offset,
+        **_step_columns(steps, page, origin),
+        "activity": _classes(analysis.activity, ACTIVITIES, None if steps is None else steps.deep, page),
+        "phase": _classes(phases.ns if phases else None, PHASES, phases.measured if phases else None, page),
+    }
+
+
+def _step_columns(steps: Steps | None, page: np.ndarray, origin: int) -> dict[str, list]:
+    if steps is None:
+        return {k: [] for k in ("id", "label", "start", "host", "duration", "complete", "inferred", "averaged")}
+    return {
+        "id": [number if number >= 0 else None for number in steps.id[page].tolist()],
+        "label": [steps.label[i] for i in page.tolist()],
+        "start": (steps.start_ns[page] - origin).tolist(),
+        "host": steps.host_ns[page].tolist(),
+        "duration": steps.duration_ns[page].tolist(),
+        "complete": steps.complete[page].tolist(),
+        "inferred": steps.inferred[page].tolist(),
+        "averaged": [n if n > 1 else None for n in steps.averaged[page].tolist()],
+    }
+
+
+def _classes(
+    columns: dict[str, np.ndarray] | None, names: tuple[str, ...], holds: np.ndarray | None, page: np.ndarray
+) -> dict[str, list[int | None]]:
+    """Each class's time in each step of a page; None where it was not measured."""
+    if columns is None or holds is None:
+        return {name: [None] * len(page) for name in names}
+    measured = holds[page].tolist()
+    out = {}
+    for name in names:
+        values = columns[name][page].tolist() if name in columns else [None] * len(page)
+        out[name] = [value if ok else None for value, ok in zip(values, measured, strict=True)]
+    return out
+
+
+def resources_impl(worker: Worker, session: Session, t0: int | None, t1: int | None, points: int) -> dict[str, Any]:
+    """The monitor's series in [t0, t1), all of them by default."""
+    history = session.resources
+    begin, end = history.extent_ns() or (0, 0)
+    # Only a recorded worker has a monitor, and it knows when it began: no analysis is needed for the origin.
+    origin = origin_ns(worker, None) or begin
+    reduced = history.points(begin if t0 is None else t0 + origin, end + 1 if t1 is None else t1 + origin, points)
+    interval_ns = history.interval_ns()
+    series = []
+    for info in history.infos():
+        shown = reduced[info.id]
+        series.append(
+            {
+                "id": info.id,
+                "label": info.label,
+                "group": info.group,
+                "unit": info.unit,
+                "t": (shown.t_ns - origin).tolist(),
+                "mean": shown.mean.tolist(),
+                "min": shown.min.tolist(),
+                "max": shown.max.tolist(),
+            }
+        )
+    return {
+        "origin_ns": str(origin),
+        "interval_ms": None if interval_ns is None else round(interval_ns / 1e6),
+        "series": series,
+    }

@@ -1,0 +1,145 @@
+"""What is kept in memory of the workers that are looked at: their analysis, timeline and resource history."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from typing import Generic, TypeVar
+
+from stepscope.resources import ResourceHistory
+from stepscope.runs import FileWorker, Worker
+from stepscope.summary import Analysis, analyse_worker, run_resources
+from stepscope.timeline import Timeline
+from stepscope_tensorboard.answers import Pending
+from stepscope_tensorboard.imports import Imports
+
+#: How long a request waits for work that goes on in the background before it answers 202.
+_WAIT_S = 2.0
+#: Memory that an analysis takes for each step, roughly, and besides.
+_STEP_BYTES = 500
+_ANALYSIS_BYTES = 2_000_000
+
+T = TypeVar("T")
+
+
+class Summarised:
+    """The analysis of a worker, and the state of its files that it stands for."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.updated_ns = worker.updated_ns  # taken before reading: what comes in meanwhile is not missed later
+        self.analysis: Analysis = analyse_worker(worker)
+        self.resources = run_resources([worker])
+        self.nbytes = _ANALYSIS_BYTES + _STEP_BYTES * (0 if self.analysis.steps is None else len(self.analysis.steps))
+
+
+class Session:
+    """One worker. Any thread may ask; the methods raise ``Pending`` while the work goes on."""
+
+    def __init__(self, pool: ThreadPoolExecutor, wait_s: float) -> None:
+        self._opened = _Background[Timeline](pool, wait_s)
+        self._summarised = _Background[Summarised](pool, wait_s)
+        self._timeline: Timeline | None = None
+        self._timeline_ns = -1  # the state of the files that the timeline has read
+        self._summary: Summarised | None = None
+        self.resources = ResourceHistory()
+
+    def timeline(self, worker: Worker) -> Timeline:
+        """The timeline with all that the worker's files hold now."""
+        updated_ns = worker.updated_ns
+        if self._timeline is None:
+            self._timeline = self._opened.result(
+                lambda: Timeline(worker, self.resources), f"Opening the timeline of {worker.id}."
+            )
+        elif updated_ns != self._timeline_ns:
+            self._timeline.refresh(worker)
+        self._timeline_ns = updated_ns
+        return self._timeline
+
+    def summary(self, worker: Worker) -> Summarised:
+        """The analysis of what the worker's files hold now; of a running job a slightly older one if it is slow."""
+        updated_ns = worker.updated_ns
+        if self._summary is None or self._summary.updated_ns != updated_ns:
+            try:
+                self._summary = self._summarised.result(lambda: Summarised(worker), f"Analysing {worker.id}.")
+            except Pending:
+                if self._summary is None or not worker.is_live:
+                    raise
+        return self._summary
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in (self._timeline, self._summary, self.resources) if part is not None)
+
+
+class Sessions:
+    """The sessions in use; those unused longest are dropped when all together hold more than ``memory_bytes``."""
+
+    def __init__(self, imports: Imports, memory_bytes: int, wait_s: float = _WAIT_S) -> None:
+        self._imports = imports
+        self._memory_bytes = memory_bytes
+        self._wait_s = wait_s
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[tuple, Session] = OrderedDict()
+        self._pool = ThreadPoolExecutor(2, thread_name_prefix="stepscope")
+
+    def of(self, run_id: str, worker: Worker) -> Session:
+        """The session of a worker; a trace file is imported first.
+
+        Raises:
+            Pending: the file is being imported.
+            Problem: it cannot be.
+        """
+        key: tuple = (run_id, worker.id)
+        if isinstance(worker, FileWorker):
+            self._imports.need(worker.path)
+            key = (*key, worker.updated_ns)  # a file that was replaced is another one
+        with self._lock:
+            session = self._sessions.get(key)
+            if session is None:
+                session = self._sessions[key] = Session(self._pool, self._wait_s)
+            self._sessions.move_to_end(key)
+            self._drop_old()
+        return session
+
+    def _drop_old(self) -> None:
+        held = {key: session.nbytes for key, session in self._sessions.items()}
+        total = sum(held.values())
+        for key in list(self._sessions)[:-1]:
+            if total <= self._memory_bytes:
+                break
+            total -= held[key]
+            del self._sessions[key]
+
+
+class _Background(Generic[T]):
+    """One piece of work at a time, on a pool's thread."""
+
+    def __init__(self, pool: ThreadPoolExecutor, wait_s: float) -> None:
+        self._pool = pool
+        self._wait_s = wait_s
+        self._lock = threading.Lock()
+        self._future: Future[T] | None = None
+
+    def result(self, work: Callable[[], T], detail: str) -> T:
+        """The result of ``work``, or of the work that goes on already.
+
+        Raises:
+            Pending: it takes longer than a request waits.
+        """
+        with self._lock:
+            if self._future is None:
+                self._future = self._pool.submit(work)
+            future = self._future
+        try:
+            result = future.result(self._wait_s)
+        except TimeoutError:
+            if not future.done():
+                raise Pending(detail) from None
+            raise
+        finally:
+            with self._lock:
+                if future.done() and self._future is future:
+                    self._future = None
+        return result
