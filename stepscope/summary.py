@@ -19,7 +19,7 @@ from stepscope.analysis.annotations import annotation_times
 from stepscope.analysis.capture import Capture, merge
 from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
 from stepscope.analysis.gpu import gpus
-from stepscope.analysis.kernels import ActivityTime, activity_time, kernels, overlaps_on_queue
+from stepscope.analysis.kernels import ActivityTime, Precision, activity_time, kernels, overlaps_on_queue, precision
 from stepscope.analysis.launches import launches, link
 from stepscope.analysis.memcpy import copies
 from stepscope.analysis.operators import operators
@@ -33,6 +33,7 @@ from stepscope.runs import Run, Worker
 from stepscope.schema import ACTIVITIES, PHASES, Device, Events, Note, Notes, Window
 
 SUMMARY_VERSION = 1
+DEVICE_FIELDS = ("id", "name", "sm_count", "memory_bytes")
 
 log = logging.getLogger("stepscope")
 T = TypeVar("T")
@@ -170,7 +171,9 @@ def analyse_worker(worker: Worker) -> Analysis:
     annotation_list = attempt("annotations", annotation_times, live, events)
     activity = attempt("step activity", activity_by_step, events, steps)
     phases = attempt("step phases", _phases, live, capture, steps, meta.get("phases", ()))
-    gpu_list = attempt("device use", gpus, events, steps)
+    devices = _devices(windows, meta)
+    gpu_list = attempt("device use", gpus, events, steps, devices)
+    precisions = attempt("precisions", precision, kernel_list)
     summary = {
         "worker": worker.id,
         "rank": worker.rank,
@@ -178,14 +181,14 @@ def analyse_worker(worker: Worker) -> Analysis:
         "host": worker.host,
         "pid": worker.pid,
         "framework": worker.framework,
-        "devices": _devices(windows, meta),
+        "devices": [{f: getattr(d, f) for f in DEVICE_FIELDS} for d in devices],
         "events": len(live) + len(events),
         "coverage": _coverage(live, capture, steps),
         "steps": None,
         "gpu": _plain(gpu_list),
         "timeline_ns": timeline,
         "activity_time_ns": _fields_of(ActivityTime, sums),
-        "precision_ns": None,
+        "precision_ns": _fields_of(Precision, precisions),
         "kernels": _plain(kernel_list),
         "memcpy": None if copy_list is None else {kind: asdict(c) for kind, c in copy_list.items()},
         "launches": _launches(launched) if windows else None,
@@ -200,6 +203,16 @@ def step_time(steps: Iterable[Steps | None]) -> dict[str, Any] | None:
     """Distribution of ``duration_ns`` over the complete steps of all workers; None if there is none.
 
     Incomplete steps are left out: how long they would have been is not known.
+
+    Metrics:
+        count: complete steps of all workers
+        mean: sum of the durations / count
+        p50: median
+        p90: 90th percentile
+        p95: 95th percentile
+        p99: 99th percentile
+        min: shortest
+        max: longest
     """
     durations = [s.duration_ns[s.complete] for s in steps if s is not None]
     values = np.concatenate([np.empty(0, np.int64), *durations])
@@ -279,15 +292,12 @@ def _phases(live: Events, capture: Capture, steps: Steps, visible: Iterable[str]
     return replace(phases, measured=phases.measured & steps.from_live)
 
 
-def _devices(windows: list[Window], meta: dict[str, Any]) -> list[dict[str, Any]]:
+def _devices(windows: list[Window], meta: dict[str, Any]) -> list[Device]:
     """Devices by id, from the windows, else from worker.json."""
     known = {f.name for f in fields(Device)}
     told = [Device(**{k: v for k, v in d.items() if k in known}) for d in meta.get("devices", []) if "id" in d]
     found = {d.id: d for d in (*told, *(d for w in windows for d in w.devices))}
-    return [
-        {"id": d.id, "name": d.name, "sm_count": d.sm_count, "memory_bytes": d.memory_bytes}
-        for _, d in sorted(found.items())
-    ]
+    return [device for _, device in sorted(found.items())]
 
 
 def _coverage(live: Events, capture: Capture, steps: Steps | None) -> dict[str, Any]:
@@ -340,7 +350,7 @@ def _unreadable(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "gpu": [],
         "timeline_ns": _fields_of(DeviceTimeline, None),
         "activity_time_ns": _fields_of(ActivityTime, None),
-        "precision_ns": None,
+        "precision_ns": _fields_of(Precision, None),
         "kernels": [],
         "memcpy": {},
         "launches": None,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.analysis.groups import Groups
+from stepscope.analysis.kernel_names import PRECISIONS, precision_of
 from stepscope.analysis.select import device_work, host_rows, on_host, queue_of
 from stepscope.schema import Events, Kind
 
@@ -99,6 +101,40 @@ def activity_time(events: Events) -> ActivityTime:
         memset=total(Kind.MEMSET),
         sync=int(events.dur_ns[sync].sum()),
     )
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Time of compute kernels by the precision of their arithmetic, as their names tell it: an estimate.
+
+    Metrics:
+        fp64: double precision
+        fp32: single precision
+        tf32: single precision on Tensor Cores
+        fp16: half precision
+        bf16: bfloat16
+        fp8: 8-bit floats
+        int8: 8-bit integers
+        other: the name tells nothing
+    """
+
+    fp64: int = 0
+    fp32: int = 0
+    tf32: int = 0
+    fp16: int = 0
+    bf16: int = 0
+    fp8: int = 0
+    int8: int = 0
+    other: int = 0
+
+
+def precision(found: Sequence[Kernel]) -> Precision | None:
+    """Sum of ``total_ns`` by precision; None without a compute kernel."""
+    totals = dict.fromkeys(PRECISIONS, 0)
+    compute = [k for k in found if k.kind == "compute"]
+    for kernel in compute:
+        totals[precision_of(kernel.name)] += kernel.total_ns
+    return Precision(**totals) if compute else None
 
 
 def overlaps_on_queue(events: Events) -> int:

@@ -1,0 +1,112 @@
+"""Writes docs/metrics.md from the docstrings of the analyses: ``python docs/make_metrics.py``.
+
+The text before "Metrics:" in a docstring is the section's definition; each line after it is "name: meaning".
+A test fails where metrics.md is not what this script makes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+from stepscope import monitor
+from stepscope.analysis import quality
+from stepscope.analysis.activity import activity_by_step
+from stepscope.analysis.annotations import Annotation
+from stepscope.analysis.device_timeline import DeviceTimeline
+from stepscope.analysis.gpu import Gpu
+from stepscope.analysis.kernels import ActivityTime, Kernel, Precision
+from stepscope.analysis.launches import Launches
+from stepscope.analysis.memcpy import Copies
+from stepscope.analysis.operators import Operator
+from stepscope.analysis.phases import Phases
+from stepscope.analysis.resources import Resource
+from stepscope.analysis.steps import Steps
+from stepscope.summary import step_time
+
+TARGET = Path(__file__).with_name("metrics.md")
+
+HEAD = """<!-- Made by docs/make_metrics.py from the docstrings of stepscope/analysis. Do not edit. -->
+# Every number and its definition
+
+`stepscope summary PATH --format json` prints these numbers and the TensorBoard tab shows them. All times are
+integer nanoseconds, sizes bytes, ratios 0 to 1. `null` means that a value was not measured, which is never 0.
+Percentiles are by nearest rank: a value that occurred, never an interpolation.
+
+*Host* rows are events of CPU threads, *device work* is kernels, collectives, copies and fills on a device's queues.
+Time sums over threads or streams count every thread and stream; what is called a union counts each moment once.
+"""
+
+#: Title, place in the JSON, unit of the entries whose name does not tell, and the docstring.
+SECTIONS: list[tuple[str, str, str, Any]] = [
+    ("Steps", "workers[].steps[]", "", Steps),
+    ("Step activity", "workers[].steps[].activity_ns", "ns", activity_by_step),
+    ("Step phases", "workers[].steps[].phase_ns", "ns", Phases),
+    ("Step time of the run", "step_time_ns", "ns", step_time),
+    ("Device use", "workers[].gpu[]", "ratio", Gpu),
+    ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),
+    ("Sums of device activity", "workers[].activity_time_ns", "ns", ActivityTime),
+    ("Precision", "workers[].precision_ns", "ns", Precision),
+    ("Kernels", "workers[].kernels[]", "", Kernel),
+    ("Memory copies", "workers[].memcpy.<direction>", "", Copies),
+    ("Launches", "workers[].launches", "", Launches),
+    ("Operators", "workers[].operators[]", "", Operator),
+    ("Annotations", "workers[].annotations[]", "", Annotation),
+    ("Resources", "resources.<host>.<metric>", "that of the metric", Resource),
+]
+
+
+def page() -> str:
+    """The whole of metrics.md."""
+    parts = [HEAD]
+    for title, place, unit, documented in SECTIONS:
+        text, metrics = split(documented)
+        rows = [f"| `{name}` | {unit_of(name, unit)} | {meaning} |" for name, meaning in metrics]
+        source = f"`{documented.__module__}.{documented.__name__}`"
+        parts.append(
+            f"\n## {title}\n`{place}`, computed by {source}\n\n{text}\n\n| name | unit | meaning |\n|---|---|---|"
+        )
+        parts.append("\n".join(rows))
+    parts.append("\n## Metrics of the resource monitor\n")
+    parts.append(_monitor_table())
+    parts.append(
+        "\n## Data quality codes\n`workers[].quality[]`: what was dropped, repaired, guessed or absent, and how often. "
+        "Nothing is left out without one.\n\n| code | meaning |\n|---|---|"
+    )
+    parts.append("\n".join(f"| `{code}` | {meaning} |" for code, meaning in quality.CODES.items()))
+    return "\n".join(parts) + "\n"
+
+
+def split(documented: Any) -> tuple[str, list[tuple[str, str]]]:
+    """The text of a docstring as Markdown, and its entries under "Metrics:"."""
+    text, _, listed = (inspect.getdoc(documented) or "").partition("Metrics:")
+    text = re.split(r"\n(?:Args|Returns|Raises):", text)[0].strip()
+    listed = re.sub(r"\n {8,}", " ", listed)  # continued lines
+    entries = re.findall(r"^ {4}(\w+): (.*)$", listed, re.MULTILINE)
+    return text.replace("``", "`"), [
+        (name, meaning.replace("``", "`").replace("|", "\\|")) for name, meaning in entries
+    ]
+
+
+def unit_of(name: str, default: str) -> str:
+    if name.endswith("_ns"):
+        return "ns"
+    return {
+        "bytes": "bytes",
+        "bytes_per_s": "bytes/s",
+        "count": "",
+        "samples": "",
+        "complete": "true or false",
+        "inferred": "true or false",
+    }.get(name, default)
+
+
+def _monitor_table() -> str:
+    doc = inspect.getdoc(monitor) or ""
+    return "\n".join(line.replace("``", "`") for line in doc.splitlines() if line.startswith("|"))
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page(), encoding="utf-8")
