@@ -10,6 +10,7 @@ from __future__ import annotations
 import getpass
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -74,7 +75,7 @@ def load(path: Path) -> Window:
         try:
             return read_window(cached)
         except StepscopeError:
-            pass  # damaged: import again, in memory
+            shutil.rmtree(cached, ignore_errors=True)  # damaged: made anew
     window = importers.import_file(path)
     for place in _places(path):
         try:

@@ -25,9 +25,14 @@ PLUGIN_DIR = Path("plugins") / "stepscope"
 
 def write_json(path: Path, data: dict) -> None:
     """Write beside and rename: a reader sees the old file or the new one, never a half."""
+    text = json.dumps(data, indent=1, allow_nan=False)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    beside.write_text(json.dumps(data, indent=1, allow_nan=False), encoding="utf-8")
-    os.replace(beside, path)
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
 
 
 def read_json(path: Path) -> dict:

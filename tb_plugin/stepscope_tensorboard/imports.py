@@ -17,7 +17,7 @@ from stepscope_tensorboard.answers import Pending, Problem
 #: Imports that run at once; more wait.
 _AT_ONCE = 2
 #: How long a request waits before it answers that the import goes on: most files are done by then.
-_WAIT_S = 1.0
+_WAIT_S = 2.0
 
 # The child imports what this process would, whatever the environment and the working directory are.
 _CHILD = (
