@@ -128,7 +128,6 @@ setup(
         "msgspec>=0.18",
         "numpy>=1.24",
         "nvidia-ml-py>=12",
-        "protobuf>=3.20",
         "psutil>=5.9",
         "pyarrow>=15",
         # gunzip five times as fast as zlib; without it (other machines) zlib is used

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,19 @@ def test_core_import_loads_no_framework() -> None:
     assert not {name for name in loaded.split() if name in FRAMEWORKS | {"tensorboard"}}
 
 
+def test_core_imports_what_the_plain_install_brings() -> None:
+    """Each third-party module of the core is declared, and nothing is declared that is not used."""
+    declared = {re.split(r"[><=!; \[]", line)[0] for line in requires("stepscope") or [] if "extra ==" not in line}
+    modules = {"pynvml" if name == "nvidia-ml-py" else name for name in declared}
+    used = {
+        module
+        for path in SOURCES["stepscope"].rglob("*.py")
+        for module, _ in imported(ast.parse(path.read_text(encoding="utf-8")))
+        if module not in sys.stdlib_module_names and module != "stepscope"
+    }
+    assert used - FORBIDDEN["stepscope"] == modules
+
+
 def test_relative_imports_are_not_used() -> None:
     """Static tools resolve absolute imports only across the four source roots."""
     found = [
@@ -78,8 +92,6 @@ def test_relative_imports_are_not_used() -> None:
 
 
 def test_version_is_one() -> None:
-    from importlib.metadata import version
-
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     latest = re.search(r"^## (\S+)", changelog, re.MULTILINE)
     assert re.fullmatch(r"\d+\.\d+\.\d+(\.dev\d+|rc\d+)?", stepscope.__version__)

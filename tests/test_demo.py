@@ -1,0 +1,92 @@
+"""`stepscope demo` as a new user runs it: a real training with each framework, read back through the summary."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stepscope.cli import demo as demo_command
+from stepscope.cli import main
+
+STEPS = 300  # of each example: 3 epochs of 100
+
+
+def stepscope(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "stepscope", *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module", params=["pytorch", "tensorflow"])
+def demo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, dict]:
+    """(framework, what the demo printed, the summary of its run)."""
+    module = {"pytorch": "torch", "tensorflow": "tensorflow"}[request.param]
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    logdir = tmp_path_factory.mktemp("demo") / "runs"
+    demo = stepscope("demo", "--framework", request.param, "--logdir", str(logdir))
+    assert demo.returncode == 0, demo.stdout + demo.stderr
+    (run,) = logdir.iterdir()
+    summary = stepscope("summary", str(run), "--format", "json")
+    assert summary.returncode == 0, summary.stderr
+    return request.param, demo.stdout, json.loads(summary.stdout)
+
+
+def test_it_trains_and_says_what_it_found(demo: tuple[str, str, dict]) -> None:
+    framework, printed, _ = demo
+    training, brief, hint = printed.strip().split("\n\n")
+    assert training.startswith(f"Training a small {framework} model")
+    assert len(brief.splitlines()) == 5
+    assert f"steps    {STEPS}," in brief
+    assert " view " in hint  # no terminal here: TensorBoard is named, not started
+
+
+def test_every_step_is_recorded_and_its_parts_add_up(demo: tuple[str, str, dict]) -> None:
+    framework, _, summary = demo
+    (worker,) = summary["workers"]
+    assert worker["framework"] == framework
+    assert len(worker["steps"]) == STEPS
+    for step in worker["steps"]:
+        assert sum(ns or 0 for ns in step["phase_ns"].values()) == step["host_ns"]
+        if step["activity_ns"] is not None:
+            assert sum(step["activity_ns"].values()) == step["duration_ns"]
+        assert step["phase_ns"]["input_wait"] > 0
+
+
+def test_there_is_a_deep_window_an_annotation_and_a_monitor(demo: tuple[str, str, dict]) -> None:
+    _, _, summary = demo
+    (worker,) = summary["workers"]
+    assert any(step["activity_ns"] is not None for step in worker["steps"])
+    assert worker["operators"]
+    assert "augment" in {annotation["name"] for annotation in worker["annotations"]}
+    (host,) = summary["resources"].values()
+    assert 0 <= host["cpu"]["p50"] <= 1
+    assert host["memory_used"]["max"] > 0
+
+
+def test_a_framework_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)  # Python's own way to say that there is no such module
+    assert main(["demo", "--logdir", str(tmp_path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "needs the Python package torch" in line
+    assert 'pip install "stepscope[torch]"' in line
+    assert not list(tmp_path.iterdir())
+
+
+def test_examples_draw_the_same_picture_for_the_same_number() -> None:
+    path = demo_command.example_path("shapes.py")
+    spec = importlib.util.spec_from_file_location("shapes", path)
+    assert spec is not None
+    assert spec.loader is not None
+    shapes = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(shapes)
+    first, label = shapes.draw(7)
+    again, _ = shapes.draw(7)
+    assert first.shape == (shapes.SIZE, shapes.SIZE)
+    assert (first == again).all()
+    assert label == 7 % 4
