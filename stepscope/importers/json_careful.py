@@ -33,6 +33,8 @@ class RawEvent(msgspec.Struct, gc=False):
 #: What strict parsing raises; nesting deeper than the parser's stack counts as damage.
 Damage = (msgspec.DecodeError, RecursionError)
 PADDING = b" \t\r\n\x00"
+#: Text behind a bracket that must hold no event, for it to be the one that closes the list of events.
+_LOOK_AHEAD_BYTES = 64 << 10
 #: Segments that one event may span before it is taken as damaged.
 MERGE_SEGMENTS = 64
 
@@ -40,8 +42,14 @@ _decode_list = msgspec.json.Decoder(list[RawEvent]).decode
 _decode_one = msgspec.json.Decoder(RawEvent).decode
 
 _FIRST_MEMBER = rb'\{\s*"(?:ph|cat|name|pid|tid|ts|dur|tts|tdur|id|id2|args|s|bp|sf|cname|scope|bind_id)"\s*:'
-_AFTER_EVENT = re.compile(rb"(?<=[,\[}])\s*(?=" + _FIRST_MEMBER + rb")")
+#: Where an event begins: behind another one, or unmistakably (in a valid string the quotes are escaped).
+_START = re.compile(
+    rb"(?<=[,\[}])\s*(?=" + _FIRST_MEMBER + rb")"
+    rb'|(?=\{\s*(?:"name"\s*:\s*"[^"]*"\s*,\s*)?"ph"\s*:\s*"[A-Za-z]")'
+)
 _ANYWHERE = re.compile(_FIRST_MEMBER)
+_PHASE = re.compile(rb'"ph"\s*:')
+_MEMBER = re.compile(rb',\s*["}]')
 _DOCUMENT = re.compile(rb'\{\s*"(?:schemaVersion|deviceProperties|traceEvents|displayTimeUnit)"\s*:')
 
 
@@ -77,17 +85,6 @@ def read_carefully(text: bytes, final: bool, bare_list: bool) -> Stretch:
     return _Careful(text, final, bare_list).read()
 
 
-def list_end(text: bytes, at: int, stop: int, bare_list: bool) -> int | None:
-    """The index behind the bracket that closes the list, if only separators stand before it."""
-    rest = text[at:stop].lstrip(PADDING + b",")
-    if not rest.startswith(b"]"):
-        return None
-    after = rest[1:].lstrip(PADDING)
-    if not after or after[:1] == b"}" or re.match(rb",\s*[\"}]", after) or (bare_list and after[:1] in b"{["):
-        return stop - len(rest) + 1
-    return None
-
-
 class _Careful:
     def __init__(self, text: bytes, final: bool, bare_list: bool) -> None:
         self.text = text
@@ -97,28 +94,23 @@ class _Careful:
         self.out.another = another is not None
         self.final = final or another is not None
         self.limit = another.start() if another else len(text)
-        self.starts = [match.end() for match in _AFTER_EVENT.finditer(text, 0, self.limit)]
+        self.starts = [match.end() for match in _START.finditer(text, 0, self.limit)]
         head = len(text) - len(text.lstrip(PADDING + b","))
         if text[head : head + 1] == b"{" and (not self.starts or self.starts[0] > head):
             self.starts.insert(0, head)
-        # Without more text the last event runs to the limit; with more, it may go on there.
-        self.stop = self.limit if self.final else (self.starts[-1] if self.starts else 0)
+        self.stop = self.limit if self.final else self._last_event()
 
     def read(self) -> Stretch:
-        out, text = self.out, self.text
-        at = self.starts[0] if self.starts else self.limit
-        end = list_end(text, 0, at, self.bare_list)
-        if end is None and not self.starts:
-            end = list_end(text, 0, self.limit, self.bare_list)
-        if end is not None:
-            self._close(end)
+        out = self.out
+        first = self.starts[0] if self.starts else self.limit
+        if self._closes(0, first):
             return out
-        out.used = at if self.final else min(at, self.stop)
+        out.used = min(first, self.stop)
         size = len(self.starts)
         while out.used < self.stop and not out.closed:
             run_end = self._after(out.used, size)
             try:
-                out.events += decode_events(text[out.used : run_end])
+                out.events += decode_events(self.text[out.used : run_end])
             except Damage:
                 if size > 1:
                     size //= 2
@@ -128,6 +120,13 @@ class _Careful:
                 out.used = run_end
                 size *= 2
         return out
+
+    def _last_event(self) -> int:
+        """Where the last event begins, which may go on in the text to come."""
+        last = len(self.starts) - 1
+        while last > 0 and not _PHASE.search(self.text, self.starts[last]):
+            last -= 1
+        return self.starts[last] if self.starts else 0
 
     def _after(self, at: int, segments: int) -> int:
         """Where the segment begins that lies ``segments`` after the one at ``at``."""
@@ -140,6 +139,8 @@ class _Careful:
             return True
         out, text = self.out, self.text
         end = self._after(at, 1)
+        while end < self.stop and not _PHASE.search(text, end, after := self._after(end, 1)):
+            end = after  # every event tells its phase: what does not is a part of this one
         repaired = repair_object(text[:end], at)
         if not repaired.complete:
             at_end = self.final and end == self.limit
@@ -147,14 +148,15 @@ class _Careful:
             out.lost += not at_end
             out.used = end
             return True
+        closes = self._closes(repaired.end, end)
+        if closes is None:
+            return False
         try:
             out.events.append(_decode_one(repaired.text))
             out.repaired += repaired.repairs > 0
         except Damage:
             out.lost += 1
-        closed = list_end(text, repaired.end, self.limit, self.bare_list)
-        if closed is not None:
-            self._close(closed)
+        if closes:
             return True
         following = _ANYWHERE.search(text, repaired.end, end)
         out.used = following.start() if following else end
@@ -175,7 +177,28 @@ class _Careful:
                 return True
         return False
 
-    def _close(self, end: int) -> None:
-        self.out.closed = True
-        self.out.another = False
-        self.out.used = end
+    def _closes(self, at: int, stop: int) -> bool | None:
+        """Whether the bracket that closes the list of events stands in [at, stop) behind separators only.
+
+        If so, reading ends behind it. None if only more text can tell: such a bracket may as well close
+        a list inside a damaged event, and then more events follow.
+        """
+        rest = self.text[at:stop].lstrip(PADDING + b",")
+        if not rest.startswith(b"]"):
+            return False
+        end = stop - len(rest) + 1
+        after = self.text[end : self.limit].lstrip(PADDING)
+        if not self.bare_list and after.startswith(b"}"):
+            after = after[1:].lstrip(PADDING)
+            closes = not after or after[:1] in b"{["
+        elif self.bare_list or not after:
+            closes = not after or after[:1] in b"{["
+        else:
+            closes = _MEMBER.match(after) is not None and not _PHASE.search(after)
+        if closes and not self.final and len(after) < _LOOK_AHEAD_BYTES:
+            return None
+        if closes:
+            self.out.closed = True
+            self.out.another = False
+            self.out.used = end
+        return closes

@@ -63,17 +63,19 @@ def parse_scaled(column: pa.Array, decimals: int) -> tuple[np.ndarray, np.ndarra
     plain = (digits + dots == end - start) & (dots <= 1) & (digits >= 1)
 
     whole = np.where(dots == 1, is_dot.argmax(axis=1), end - start)
-    plain &= whole + decimals <= 18
+    plain &= whole + decimals <= 19  # below 10**19, which fits uint64
     position = np.arange(max(width, 1)) - whole[:, None] - 1  # of a digit behind the dot, negative before it
-    values = np.zeros(n, np.int64)
+    size = np.zeros(n, np.uint64)
     used = np.zeros(n, np.int64)
     for j in range(width):
         take = plain & is_digit[:, j] & (position[:, j] < decimals)
-        values = np.where(take, values * 10 + digit[:, j], values)
+        size = np.where(take, size * np.uint64(10) + digit[:, j], size)
         used += take & (position[:, j] >= 0)
-    values *= 10 ** np.maximum(decimals - used, 0)
-    values += (plain[:, None] & is_digit & (position == decimals) & (digit >= 5)).any(axis=1)
-    values = np.where(plain, np.where(negative, -values, values), 0)
+    size *= (10 ** np.maximum(decimals - used, 0)).astype(np.uint64)
+    size += (plain[:, None] & is_digit & (position == decimals) & (digit >= 5)).any(axis=1)
+    plain &= size <= _INT64_MAX
+    values = np.where(plain, size, 0).astype(np.int64)
+    values = np.where(negative, -values, values)
 
     valid = plain
     for i in np.flatnonzero(~plain & (end > start)).tolist():

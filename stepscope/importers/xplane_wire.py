@@ -182,22 +182,28 @@ def _plane(data: bytes, at: int, end: int, space: Space) -> Plane:
     try:
         for f in fields(data, at, end, clip=True):
             space.fault |= f.end > end
-            stop = min(f.end, end)
-            if f.wire != LENGTH:
-                continue
-            if f.number == 2:
-                plane.name = _text(data, f.start, stop)
-            elif f.number == 3:
-                plane.lines.append(_line(data, f.start, stop, space))
-            elif f.number == 4:
-                _event_metadata(data, f.start, stop, plane)
-            elif f.number == 5:
-                _stat_metadata(data, f.start, stop, plane)
-            elif f.number == 6:
-                plane.stats.append(_stat(data, f.start, stop))
+            if f.wire == LENGTH:
+                _plane_part(data, f, min(f.end, end), plane, space)
     except Fault:
         space.fault = True
     return plane
+
+
+def _plane_part(data: bytes, f: Field, stop: int, plane: Plane, space: Space) -> None:
+    """Take in one field of a plane; a fault inside it costs only itself, since its length is known."""
+    try:
+        if f.number == 2:
+            plane.name = _text(data, f.start, stop)
+        elif f.number == 3:
+            plane.lines.append(_line(data, f.start, stop, space))
+        elif f.number == 4:
+            _event_metadata(data, f.start, stop, plane)
+        elif f.number == 5:
+            _stat_metadata(data, f.start, stop, plane)
+        elif f.number == 6:
+            plane.stats.append(_stat(data, f.start, stop))
+    except Fault:
+        space.fault = True
 
 
 def _line(data: bytes, at: int, end: int, space: Space) -> Line:
