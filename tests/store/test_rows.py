@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,7 +62,7 @@ slices = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60), st.integers(0
 def test_no_two_slices_of_a_row_overlap_and_none_is_lost(slices: list[tuple[int, int, int]]) -> None:
     rows = laid_out(slices)
     assert sorted((lane, ts, dur) for lane, _, ts, dur in rows) == sorted(slices)
-    for (lane, depth, ts, dur), (next_lane, next_depth, next_ts, _) in zip(rows, rows[1:], strict=False):
+    for (lane, depth, ts, dur), (next_lane, next_depth, next_ts, _) in itertools.pairwise(rows):
         assert (lane, depth, ts) <= (next_lane, next_depth, next_ts)
         if (lane, depth) == (next_lane, next_depth):
             assert ts + max(dur, 1) <= next_ts
