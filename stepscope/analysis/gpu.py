@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -113,8 +114,8 @@ def _from_args(events: Events, rows: np.ndarray, sm_count: int | None) -> tuple[
         grid, known = args.get("grid"), _number(args.get("blocks per SM"))
         if known is not None:
             blocks[i] = known
-        elif sm_count and isinstance(grid, list) and all(isinstance(g, int) for g in grid):
-            blocks[i] = int(np.prod(grid, dtype=np.int64)) / sm_count
+        elif sm_count and isinstance(grid, list) and all(_number(g) is not None for g in grid):
+            blocks[i] = float(math.prod(grid)) / sm_count
         percent = _number(args.get("est. achieved occupancy %"))
         if percent is not None and 0 <= percent <= 100:
             occupancy[i] = percent / 100
@@ -122,6 +123,7 @@ def _from_args(events: Events, rows: np.ndarray, sm_count: int | None) -> tuple[
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    """A finite number of a trace's args; damage may have made it a text or of any size."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
         return None
-    return float(value) if np.isfinite(value) else None
+    return float(value)

@@ -219,12 +219,14 @@ def _copies(worker: dict[str, Any]) -> list[str]:
 
 def _operators(worker: dict[str, Any]) -> list[str]:
     operators = worker["operators"] or []
-    rows = [["", "host self", "host total", "device self", "calls"]]
-    for o in operators[:TOP]:
-        device = "-" if o["device_self_ns"] is None else fmt.time(o["device_self_ns"])
-        times = [fmt.time(o["host_self_ns"]), fmt.time(o["host_total_ns"]), device]
-        rows.append([fmt.name(o["name"]), *times, f"{o['count']:,}"])
-    return fmt.table(rows, right=(1, 2, 3, 4)) if operators else []
+    columns = {"device self": "device_self_ns", "host self": "host_self_ns", "host total": "host_total_ns"}
+    if operators and operators[0]["device_self_ns"] is None:
+        del columns["device self"]
+    rows = [["", *columns, "calls"]]
+    rows += [
+        [fmt.name(o["name"]), *(fmt.time(o[f]) for f in columns.values()), f"{o['count']:,}"] for o in operators[:TOP]
+    ]
+    return fmt.table(rows, right=range(1, len(rows[0]))) if operators else []
 
 
 def _annotations(worker: dict[str, Any]) -> list[str]:

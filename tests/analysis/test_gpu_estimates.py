@@ -46,6 +46,14 @@ class TestEfficiency:
         table = Table().step(0, 0, 100).kernel("a", 0, 10).kernel("b", 20, 10)
         assert gpu(table, {"blocks per SM": 1}, {}).sm_efficiency is None
 
+    @pytest.mark.parametrize("damage", [10**30, "2", None, True, [1]])
+    def test_a_damaged_value_makes_it_unknown(self, damage):
+        table = Table().step(0, 0, 100).kernel("a", 0, 10)
+        assert (
+            gpu(table, {"blocks per SM": damage, "grid": [1, damage, 1]}, devices=[Device(0, sm_count=4)]).sm_efficiency
+            is None
+        )
+
 
 class TestOccupancy:
     def test_weighted_by_duration(self):

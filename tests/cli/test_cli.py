@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.request
 
 import pytest
 
@@ -162,6 +163,19 @@ class TestView:
         monkeypatch.setattr("stepscope.cli.view.find_spec", lambda name: None)
         assert main(["view", str(tmp_path)]) == 2
         assert "stepscope[tensorboard]" in one_line(capsys)
+
+    @pytest.mark.slow
+    def test_tensorboard_has_the_plugin(self, file):
+        command = [sys.executable, "-m", "stepscope", "view", file.parent.parent, "--port", "0"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            try:
+                address = process.stdout.readline().split("Stepscope: ")[1].split("#")[0]
+                with urllib.request.urlopen(address + "data/plugins_listing") as answer:
+                    assert "stepscope" in json.load(answer)
+                with urllib.request.urlopen(address + "data/plugin/stepscope/runs") as answer:
+                    assert [run["name"] for run in json.load(answer)["runs"]] == ["traces"]
+            finally:
+                process.terminate()
 
 
 class TestProcess:
