@@ -1,26 +1,51 @@
 """Takes the screenshots of the README: python docs/screenshots.py URL_OF_TENSORBOARD [--run NAME]
 
-Each tab of the plugin is opened in light and dark, 1280 and 1920 pixels wide, and saved as
-docs/images/<tab>-<theme>-<width>.png.
+Each tab of the plugin, and the timeline once more at a step that was recorded in depth, in light and
+dark, 1280 and 1920 pixels wide, saved as docs/images/<view>-<theme>-<width>.png.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import quote, urlencode
+from urllib.request import urlopen
 
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 IMAGES = Path(__file__).resolve().parent / "images"
-TABS = ("summary", "steps", "timeline")
 SIZES = ((1280, 800), (1920, 1080))
 THEMES = ("light", "dark")
 #: After the page has no request open, for the last frame to be drawn.
 SETTLE_MS = 1500
+
+
+def ask(base: str, route: str, **parameters: str) -> dict[str, Any]:
+    with urlopen(f"{base}/data/plugin/stepscope/{route}?{urlencode(parameters)}") as answer:
+        return json.load(answer)
+
+
+def views(base: str, run_name: str | None) -> dict[str, str]:
+    """The hash of each view: what the page itself writes into its address."""
+    runs = ask(base, "runs")["runs"]
+    run = next((r for r in runs if run_name in (None, r["name"])), None)
+    if run is None:
+        raise SystemExit(f"no run {run_name!r} at {base}; it has {', '.join(r['name'] for r in runs) or 'none'}")
+    worker = run["workers"][0]["id"]
+    here = f"#stepscope&p.stepscope.run={quote(run['id'], safe='')}&p.stepscope.worker={quote(worker, safe='')}"
+    found = {tab: f"{here}&p.stepscope.tab={tab}" for tab in ("summary", "steps", "timeline")}
+    steps = ask(base, "steps", run=run["id"], worker=worker)
+    deep = [i for i, ns in enumerate(steps["activity"]["other"]) if ns is not None]
+    if deep:
+        middle = deep[len(deep) // 2]
+        begin, width = int(steps["origin_ns"]) + steps["start"][middle], steps["duration"][middle]
+        found["step"] = f"{found['timeline']}&p.stepscope.at={begin - width // 20},{width + width // 10}"
+    return found
 
 
 def start_chromium(playwright: Playwright) -> Browser:
@@ -30,7 +55,7 @@ def start_chromium(playwright: Playwright) -> Browser:
 
 
 def shoot(page: Page, address: str, file: Path) -> None:
-    page.goto("about:blank")  # only the hash differs between the tabs: make it a new load
+    page.goto("about:blank")  # only the hash differs between the views: make it a new load
     page.goto(address, wait_until="networkidle")
     page.frame_locator("iframe").get_by_role("tab").first.wait_for(timeout=30_000)
     page.wait_for_timeout(SETTLE_MS)
@@ -41,20 +66,19 @@ def shoot(page: Page, address: str, file: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("url", help="where TensorBoard runs, e.g. http://localhost:6006")
-    parser.add_argument("--run", help="the run to show (default: the one that the page opens with)")
+    parser.add_argument("--run", help="the run to show (default: the latest)")
     parser.add_argument("--out", type=Path, default=IMAGES, help="default: docs/images")
     args = parser.parse_args()
 
+    base = args.url.rstrip("/")
     args.out.mkdir(parents=True, exist_ok=True)
-    chosen = f"&p.stepscope.run={quote(args.run)}" if args.run else ""
     with sync_playwright() as playwright:
         browser = start_chromium(playwright)
         for theme in THEMES:
             for width, height in SIZES:
                 page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
-                for tab in TABS:
-                    address = f"{args.url.rstrip('/')}/#stepscope&p.stepscope.tab={tab}{chosen}"
-                    shoot(page, address, args.out / f"{tab}-{theme}-{width}.png")
+                for view, address in views(base, args.run).items():
+                    shoot(page, f"{base}/{address}", args.out / f"{view}-{theme}-{width}.png")
                 page.close()
         browser.close()
     return 0
