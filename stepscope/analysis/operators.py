@@ -15,7 +15,7 @@ from stepscope.schema import NONE, RUNTIME_CALLS, Events, Kind
 
 @dataclass(frozen=True)
 class Operator:
-    """All calls of one operator. Device times are null where no device ran anything.
+    """All calls of one operator. Device times are null where no device work can be told to be any operator's.
 
     Metrics:
         name: the operator
@@ -59,7 +59,7 @@ def operators(events: Events, links: Links) -> list[Operator]:
 
     by_name = Groups(events.name[tree.rows[ops]].astype(np.int64))
     columns = [by_name.sum(column[ops]).tolist() for column in (dur, own, device_total, device_own)]
-    has_device = len(links.run) > 0
+    has_device = bool((at != NONE).any())
     out = [
         Operator(
             events.names[name], count, total, self_ns, dev if has_device else None, dev_self if has_device else None
