@@ -121,8 +121,10 @@ class RowIndex:
         near = (blocks[:, None] * _BLOCK + np.arange(_BLOCK)).ravel()
         near = np.concatenate((near, np.arange(last_block * _BLOCK, hi)))
         wide = near[self.dur_ns[near] >= pixel_ns]
-        cuts = np.unique(np.concatenate(([lo], cuts, wide, wide + 1)))
-        return cuts[(cuts >= lo) & (cuts < hi)]
+        cuts = np.sort(np.concatenate(([lo], cuts, wide, wide + 1)))
+        keep = (cuts >= lo) & (cuts < hi)
+        keep[1:] &= cuts[1:] != cuts[:-1]
+        return cuts[keep]
 
     def _longest(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
         """Position of the longest slice of each range [first, last)."""

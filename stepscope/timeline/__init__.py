@@ -317,8 +317,10 @@ class Timeline:
         return int(number[at]) if at >= 0 and at_ns < end[at] and number[at] != NONE else None
 
     def _table(self, columns: dict[str, np.ndarray]) -> pa.Table:
-        used, index = np.unique(columns["name"], return_inverse=True)
-        names = pa.array([self._names.texts[i] for i in used.tolist()], pa.utf8())
+        used = np.zeros(len(self._names.texts), bool)
+        used[columns["name"]] = True
+        names = pa.array([self._names.texts[i] for i in np.flatnonzero(used).tolist()], pa.utf8())
+        index = (np.cumsum(used) - 1).astype(np.int32)[columns["name"]]
         arrays = {
             "lane": columns["lane"],
             "depth": columns["depth"],
@@ -326,7 +328,7 @@ class Timeline:
             "dur": columns["end"] - columns["start"],
             "count": columns["count"],
             "busy": columns["busy"],
-            "name": pa.DictionaryArray.from_arrays(pa.array(index.reshape(-1).astype(np.int32)), names),
+            "name": pa.DictionaryArray.from_arrays(pa.array(index), names),
             "kind": columns["kind"],
             "row": columns["row"],
         }
