@@ -18,7 +18,8 @@ the recorder's own spans and iteration markers.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 import msgspec
 import numpy as np
@@ -41,7 +42,7 @@ from stepscope.importers.kineto_names import (
     classify,
     step_number,
 )
-from stepscope.importers.text_columns import Interner, parse_scaled, strip_members, text_column
+from stepscope.importers.text_columns import Interner, nests_objects, parse_scaled, strip_members, text_column
 from stepscope.schema import COLUMN_DTYPES, NONE, Events, Kind, Notes, Window
 
 # Phases of the Chrome trace format, as they are treated here.
@@ -66,6 +67,8 @@ _COUNTERS = (
 _HOST_MEMBERS = ("correlation", "[Ee]xternal id", *_COUNTERS)
 _DEVICE_MEMBERS = (*_HOST_MEMBERS, "device", "stream", "bytes", r"memory bandwidth \(GB/s\)")
 _WHOLE_MEMBERS = ("Ev Idx",)
+#: An object whose last members were taken out.
+_LEFT_COMMA = re.compile(rb",\s*\}\s*$")
 
 _INVALID_TS = "Events whose time is unreadable, or 0 beside real times, were left out."
 _INVALID_DUR = "Events whose duration is negative, missing or no number were left out."
@@ -276,38 +279,45 @@ class _Table:
         found = [each or _NO_ARGS for each in args]
         external = _int_column([each.external_id for each in found])
         old_external = _int_column([each.old_external_id for each in found])
-        device = _int_column([each.device for each in found])
-        stream = _int_column([each.stream for each in found])
-        sizes = _int_column([each.bytes for each in found])
-        stream[stream == _NO_STREAM] = NONE
-        device = np.where(device != NONE, device, _per_text(pid, self._pids, device_ordinal))
-        stream = np.where(stream != NONE, stream, _per_text(tid, self._tids, stream_number))
-        device = np.where(on_device, device, NONE)
-        stream = np.where(on_device, stream, NONE)
-        sizes = np.where(on_device, sizes, NONE)
-        memory = kind == Kind.MEMORY
-        if memory.any():
-            sizes[memory] = _int_column([each.memory_bytes for each in found])[memory]
-            on_host = _int_column([each.memory_device_type for each in found]) == 0
-            device[memory] = np.where(on_host, NONE, _int_column([each.memory_device for each in found]))[memory]
-        return {
+        columns = {
             "correlation": _int_column([each.correlation for each in found]),
             "external_id": np.where(external != NONE, external, old_external),
-            "device": np.where(np.abs(device) < 2**31, device, NONE),
-            "stream": stream,
-            "bytes": sizes,
+            **{name: np.full(len(found), NONE, np.int64) for name in ("device", "stream", "bytes")},
         }
+        rows = np.flatnonzero(on_device)
+        on_devices = [found[row] for row in rows.tolist()]
+        device = _int_column([each.device for each in on_devices])
+        stream = _int_column([each.stream for each in on_devices])
+        device = np.where(device != NONE, device, _per_text(pid[rows], self._pids, device_ordinal))
+        stream = np.where(stream != NONE, stream, _per_text(tid[rows], self._tids, stream_number))
+        columns["device"][rows] = np.where(np.abs(device) < 2**31, device, NONE)
+        columns["stream"][rows] = np.where(stream != _NO_STREAM, stream, NONE)
+        columns["bytes"][rows] = _int_column([each.bytes for each in on_devices])
+
+        rows = np.flatnonzero(kind == Kind.MEMORY)
+        in_memory = [found[row] for row in rows.tolist()]
+        device = _int_column([each.memory_device for each in in_memory])
+        on_host = _int_column([each.memory_device_type for each in in_memory]) == 0
+        columns["device"][rows] = np.where(on_host | (np.abs(device) >= 2**31), NONE, device)
+        columns["bytes"][rows] = _int_column([each.memory_bytes for each in in_memory])
+        return columns
 
     def _args_codes(self, args: pa.Array, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
+        """Index of each event's args without the members that have columns, ``NONE`` where none are left."""
         whole = (kind == Kind.MEMORY) | (kind == Kind.COUNTER)
+        nested = nests_objects(args) & ~whole
         codes = np.zeros(len(args), np.int32)
-        for rows, members in (
-            (np.flatnonzero(on_device), _DEVICE_MEMBERS),
-            (np.flatnonzero(whole), _WHOLE_MEMBERS),
-            (np.flatnonzero(~on_device & ~whole), _HOST_MEMBERS),
+        for mask, members in (
+            (on_device & ~nested, _DEVICE_MEMBERS),
+            (~on_device & ~nested & ~whole, _HOST_MEMBERS),
+            (whole, _WHOLE_MEMBERS),
         ):
+            rows = np.flatnonzero(mask)
             if len(rows):
                 codes[rows] = self._args.codes(strip_members(args.take(pa.array(rows)), members))
+        for row in np.flatnonzero(nested).tolist():
+            members = _DEVICE_MEMBERS if on_device[row] else _HOST_MEMBERS
+            codes[row] = self._args.add(self._args_text(_without(args[row].as_py(), members)))
         return codes - 1
 
     def _lane(self, pid: np.ndarray, tid: np.ndarray, on_device: np.ndarray, track: np.ndarray) -> np.ndarray:
@@ -392,14 +402,15 @@ class _Table:
         return text
 
     def _args_text(self, raw: bytes) -> str:
-        """Compact JSON of an object of args, always valid."""
-        if not raw:
-            return ""
+        """Compact JSON of an object of args, always valid; an empty text for an empty object."""
+        raw = _LEFT_COMMA.sub(b"}", raw)
         try:
             text = msgspec.json.format(raw, indent=-1).decode()
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             text = repair_object(raw).text.decode("utf-8", "replace")
             self._notes.add("repaired_text", REPAIRED)
+        if text in ("{}", "null"):
+            return ""
         return text if text.startswith("{") else f'{{"args":{text}}}'
 
 
@@ -414,6 +425,16 @@ def _int_column(texts: list[Raw]) -> np.ndarray:
 
 def _per_text(codes: np.ndarray, texts: Interner, number: Callable[[str], int]) -> np.ndarray:
     return np.array([number(text) for text in texts.values], np.int64)[codes]
+
+
+def _without(args: bytes, members: Sequence[str]) -> bytes:
+    """The object without its own members of these names (patterns), whatever it nests."""
+    try:
+        found = json.loads(args)
+    except (ValueError, RecursionError):
+        return args
+    wanted = re.compile("|".join(members))
+    return json.dumps({name: value for name, value in found.items() if not wanted.fullmatch(name)}).encode()
 
 
 def _args_or_none(text: Raw) -> _RawArgs | None:

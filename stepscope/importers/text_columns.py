@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _INT64_MAX = 2**63 - 1
-#: Longer numbers, and those with an exponent, are parsed one by one.
-_WIDE = 26
+#: By number of decimals, texts that certainly can be cast.
+_PLAIN = {0: r"^-?[0-9]{1,18}$", 3: r"^-?(?:[0-9]{1,15}|[1-8][0-9]{15})(?:\.[0-9]{1,3})?$"}
 
 
 def text_column(texts: Iterable) -> pa.Array:
@@ -27,7 +27,7 @@ def text_column(texts: Iterable) -> pa.Array:
 
 
 def parse_scaled(column: pa.Array, decimals: int) -> tuple[np.ndarray, np.ndarray]:
-    """The decimal numbers of a text column, times 10 ** ``decimals``, as int64.
+    """The decimal numbers of a text column, times 10 ** ``decimals`` (0 or 3), as int64.
 
     Digits beyond that are rounded half away from zero. Quotes around a number are ignored; exponents
     and hexadecimal integers are read.
@@ -35,55 +35,38 @@ def parse_scaled(column: pa.Array, decimals: int) -> tuple[np.ndarray, np.ndarra
     Returns:
         Values of shape (n,), 0 where there is no finite number that fits; and the mask of those that are.
     """
-    n = len(column)
-    if n == 0:
-        return np.zeros(0, np.int64), np.zeros(0, bool)
-    _, offset_buffer, data_buffer = column.buffers()
-    offsets = np.frombuffer(offset_buffer, np.int32)[column.offset : column.offset + n + 1].astype(np.int64)
-    data = (
-        np.frombuffer(data_buffer, np.uint8) if data_buffer is not None and data_buffer.size else np.zeros(1, np.uint8)
-    )
-    start, end = offsets[:-1].copy(), offsets[1:].copy()
-
-    first = data[np.minimum(start, len(data) - 1)]
-    quoted = (end - start >= 2) & (first == ord('"'))
-    start += quoted
-    end -= quoted
-    negative = (end > start) & (data[np.minimum(start, len(data) - 1)] == ord("-"))
-    start += negative
-
-    width = int(min((end - start).max(initial=0), _WIDE))
-    at = start[:, None] + np.arange(max(width, 1))
-    inside = at < end[:, None]
-    digit = data[np.minimum(at, len(data) - 1)] - np.uint8(ord("0"))
-    is_dot = inside & (digit == (ord(".") - ord("0")) % 256)
-    is_digit = inside & (digit < 10)
-    dots = is_dot.sum(axis=1)
-    digits = is_digit.sum(axis=1)
-    plain = (digits + dots == end - start) & (dots <= 1) & (digits >= 1)
-
-    whole = np.where(dots == 1, is_dot.argmax(axis=1), end - start)
-    plain &= whole + decimals <= 19  # below 10**19, which fits uint64
-    position = np.arange(max(width, 1)) - whole[:, None] - 1  # of a digit behind the dot, negative before it
-    size = np.zeros(n, np.uint64)
-    used = np.zeros(n, np.int64)
-    for j in range(width):
-        take = plain & is_digit[:, j] & (position[:, j] < decimals)
-        size = np.where(take, size * np.uint64(10) + digit[:, j], size)
-        used += take & (position[:, j] >= 0)
-    size *= (10 ** np.maximum(decimals - used, 0)).astype(np.uint64)
-    size += (plain[:, None] & is_digit & (position == decimals) & (digit >= 5)).any(axis=1)
-    plain &= size <= _INT64_MAX
-    values = np.where(plain, size, 0).astype(np.int64)
-    values = np.where(negative, -values, values)
-
-    valid = plain
-    for i in np.flatnonzero(~plain & (end > start)).tolist():
-        value = _parse_one(column[i].as_py(), decimals)
-        if value is not None:
-            values[i] = value
-            valid[i] = True
+    values = np.zeros(len(column), np.int64)
+    valid = pc.greater(pc.binary_length(column), 0).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(valid)
+    if not len(rows):
+        return values, valid
+    texts = column if len(rows) == len(column) else column.take(pa.array(rows))
+    try:
+        values[rows] = _cast(texts, decimals)
+    except pa.ArrowInvalid:  # something is no plain number: tell which
+        is_plain = pc.match_substring_regex(texts, _PLAIN[decimals]).to_numpy(zero_copy_only=False)
+        values[rows[is_plain]] = _cast(texts.filter(pa.array(is_plain)), decimals)
+        for i in np.flatnonzero(~is_plain).tolist():
+            value = _parse_one(texts[i].as_py(), decimals)
+            values[rows[i]] = value or 0
+            valid[rows[i]] = value is not None
     return values, valid
+
+
+def _cast(texts: pa.Array, decimals: int) -> np.ndarray:
+    """Arrow's own exact parsing of plain numbers.
+
+    Raises:
+        pa.ArrowInvalid: a text is none, or does not fit.
+    """
+    if decimals == 0:
+        return texts.cast(pa.string()).cast(pa.int64()).to_numpy()
+    numbers = texts.cast(pa.string()).cast(pa.decimal128(38, decimals))
+    # A decimal128 is a 16-byte integer, the low half first.
+    halves = np.frombuffer(numbers.buffers()[1], np.int64)[: 2 * len(numbers)].reshape(-1, 2)
+    if not np.array_equal(halves[:, 1], halves[:, 0] >> 63):
+        raise pa.ArrowInvalid("beyond int64")
+    return halves[:, 0]
 
 
 def _parse_one(raw: bytes, decimals: int) -> int | None:
@@ -135,13 +118,21 @@ class Interner:
 
 
 def strip_members(column: pa.Array, keys: Iterable[str]) -> pa.Array:
-    """Remove members with scalar values from flat JSON objects; an object left empty becomes an empty text.
+    """Remove members with scalar values from JSON objects. A comma may be left over before the closing
+    bracket.
 
     Works on the text: inside a JSON string every quote is escaped, so ``"key"`` followed by a colon is
-    a member's name. The caller keeps objects that nest further objects away.
+    a member's name. It is one at any depth, though: for objects that hold objects see ``nests_objects``.
     """
-    names = "|".join(keys)
     scalar = r'(?:-?[0-9][0-9.eE+-]*|"[^"\\]*"|null|true|false)'
-    column = pc.replace_substring_regex(column, rf'"(?:{names})"\s*:\s*{scalar}\s*(?:,\s*)?', "")
-    column = pc.replace_substring_regex(column, r",\s*\}\s*$", "}")
-    return pc.replace_substring_regex(column, r"^(?:\{\s*\}|null)$", "")
+    return pc.replace_substring_regex(column, rf'"(?:{"|".join(keys)})"\s*:\s*{scalar}\s*(?:,\s*)?', "")
+
+
+def nests_objects(column: pa.Array) -> np.ndarray:
+    """Mask of the JSON objects that hold a further object with members."""
+    mask = pc.greater(pc.count_substring(column, "{"), 1).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(mask)  # most of them only have brackets in strings
+    if len(rows):
+        inner = pc.match_substring_regex(column.take(pa.array(rows)), r'[:\[,]\s*\{\s*"')
+        mask[rows] = inner.to_numpy(zero_copy_only=False)
+    return mask
