@@ -1,0 +1,274 @@
+"""One recording of this process: recorder, resource monitor and deep window together.
+
+The Keras callback and the loop helpers share it. A process has one at a time. Between two ``fit`` calls of one
+callback it is paused, so that both become one worker with step numbers that go on.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import time
+from collections import deque
+from statistics import median
+from typing import Any
+
+import stepscope.recorder as recorder_module
+from stepscope.errors import StepscopeError
+from stepscope.monitor import INTERVALS_MS, MonitorProcess, start_monitor
+from stepscope.recorder import Recorder
+from stepscope.schema import NONE, Kind
+from stepscope_tf.environment import Place
+from stepscope_tf.window import DeepWindow, WindowPlan, as_plan
+
+log = logging.getLogger("stepscope")
+
+_STEP = int(Kind.STEP)
+_PHASE = int(Kind.PHASE)
+#: Seconds that the end of a training waits for the deep window to be converted.
+CONVERT_S = 60.0
+
+#: The session of this process, running or paused.
+current: Session | None = None
+
+
+class Session:
+    """Records into ``run`` from ``open`` on.
+
+    Args:
+        run: the run folder, e.g. ``runs/exp1``.
+        window: (first step, steps) of the deep window, None for none.
+        monitor_interval_ms: one of ``stepscope.monitor.INTERVALS_MS``; 0 or None for no monitor.
+
+    Raises:
+        StepscopeError: an argument is none of these.
+    """
+
+    def __init__(
+        self, run: str | os.PathLike[str], window: tuple[int, int] | None, monitor_interval_ms: int | None
+    ) -> None:
+        if monitor_interval_ms and monitor_interval_ms not in INTERVALS_MS:
+            allowed = ", ".join(map(str, INTERVALS_MS))
+            raise StepscopeError(f"monitor_interval_ms={monitor_interval_ms!r}: give one of {allowed}, or 0 for none.")
+        self.run = run
+        self.plan: WindowPlan | None = as_plan(window)
+        self.monitor_interval_ms = monitor_interval_ms or None
+        self.recorder: Recorder | None = None
+        self.window: DeepWindow | None = None
+        self.next_step = 0
+        self.paused = False
+        self.hook_ns: deque[int] = deque(maxlen=1000)  # what our hooks cost in the latest steps
+        self._convert_s = CONVERT_S
+        self._monitor: MonitorProcess | None = None
+        self._monitor_notes: dict[str, int] = {}
+
+    # -- start and end -----------------------------------------------------------------------------
+
+    def open(
+        self,
+        framework: str,
+        place: Place,
+        devices: list[dict[str, Any]],
+        versions: dict[str, str],
+        tf: Any = None,
+    ) -> bool:
+        """Begin, or go on after ``pause``. False if nothing can be recorded, which has been said once.
+
+        Args:
+            tf: the TensorFlow module, where it can take a deep window.
+        """
+        global current
+        if self.recorder is not None:
+            return self._resume()
+        if not _is_free():
+            log.warning("stepscope: another recording of this process is running; %s is not recorded.", self.run)
+            return False
+        recorder = Recorder(
+            self.run,
+            framework=framework,
+            rank=place.rank,
+            world_size=place.world_size,
+            about={
+                "devices": devices,
+                "phases": [],
+                "options": {
+                    "window": [self.plan.first, self.plan.steps] if self.plan else None,
+                    "monitor_interval_ms": self.monitor_interval_ms,
+                },
+            },
+        )
+        recorder.meta["versions"].update(versions)
+        recorder.start()
+        self.recorder = recorder
+        if not recorder.enabled:
+            return False
+        current = self
+        atexit.register(self.close)
+        if self.monitor_interval_ms and not place.local_rank:  # one a host is enough; None is the only one known
+            self._start_monitor(self.monitor_interval_ms)
+        if self.plan is not None and tf is not None:
+            self._make_window(tf, self.plan)
+        return True
+
+    def _resume(self) -> bool:
+        recorder = self.recorder
+        if recorder is None or not recorder.enabled:
+            return False
+        if self.paused:
+            self.paused = False
+            recorder_module.active = recorder
+            recorder.update_meta(ended_ns=None)
+            if self._monitor is not None:
+                self._monitor.resume()
+        return True
+
+    def _start_monitor(self, interval_ms: int) -> None:
+        assert self.recorder is not None
+        assert self.recorder.folder is not None
+        try:
+            self._monitor = start_monitor(self.recorder.folder, interval_ms)
+        except Exception as error:
+            log.warning("stepscope records no resources: %s", error)
+            self.recorder.note("requested_but_absent", f"No resource monitor: {error}")
+
+    def _make_window(self, tf: Any, plan: WindowPlan) -> None:
+        assert self.recorder is not None
+        try:
+            self.window = DeepWindow(tf, self.recorder, plan)
+        except Exception as error:
+            log.warning("stepscope takes no deep window: %s", error)
+            self.recorder.note("requested_but_absent", f"No deep window: {error}")
+
+    def pause(self, wait: bool = True) -> None:
+        """A training ended: its files are complete, the monitor rests. Raises nothing.
+
+        Args:
+            wait: for the deep window to be converted; otherwise that goes on by itself.
+        """
+        recorder = self.recorder
+        if recorder is None or self.paused or not recorder.enabled:
+            return
+        self._convert_s = CONVERT_S if wait else 0.0
+        self.paused = True
+        recorder.step = NONE
+        if recorder_module.active is recorder:
+            recorder_module.active = None
+        try:
+            self._finish_window()
+            if self._monitor is not None:
+                self._monitor.pause()
+            recorder.update_meta(ended_ns=time.time_ns(), overhead=self._overhead())
+            self._take_monitor_notes()
+            recorder.flush()
+        except Exception as error:
+            self.fail("the end of a training", error)
+
+    def close(self) -> None:
+        """End for good. Raises nothing; harmless when called twice."""
+        global current
+        recorder = self.recorder
+        if current is self:
+            current = None
+        atexit.unregister(self.close)
+        if recorder is None or not recorder.enabled:  # never began, gave up, or this is a forked child
+            return
+        self.pause()
+        try:
+            self._finish_window()
+            if self._monitor is not None:
+                self._monitor.stop()
+            self._take_monitor_notes()
+        except Exception as error:
+            self.fail("the monitor", error)
+        recorder.stop()
+
+    def _finish_window(self) -> None:
+        if self.window is not None:
+            self.window.finish(self._convert_s)
+            self.window.report_missing()
+
+    def _overhead(self) -> dict[str, Any]:
+        return {
+            "hook_ns_per_step": int(median(self.hook_ns)) if self.hook_ns else None,
+            "stall_ns": self.window.stall_ns if self.window else 0,
+        }
+
+    def _take_monitor_notes(self) -> None:
+        if self._monitor is None or self.recorder is None:
+            return
+        for note in self._monitor.notes():
+            new = note.count - self._monitor_notes.get(note.code, 0)
+            self._monitor_notes[note.code] = note.count
+            self.recorder.note(note.code, note.detail, new)
+
+    # -- steps ---------------------------------------------------------------------------------------
+
+    def before_step(self, number: int | None = None) -> None:
+        """The next step is about to begin: annotations belong to it, and the deep window may open.
+
+        Args:
+            number: what the loop calls it; ``next_step`` if None.
+        """
+        number = self.next_step if number is None else number
+        if self.recorder is not None:
+            self.recorder.step = number
+        if self.window is not None:
+            self.window.before_step(self.next_step, number)
+
+    def after_step(self) -> None:
+        """A step and its rows are done; ``next_step`` is already the one after it."""
+        if self.recorder is not None:
+            self.recorder.step = NONE
+        if self.window is not None:
+            self.window.after_step(self.next_step)
+
+    def no_step(self) -> None:
+        """What began was no step: the data had come to an end."""
+        if self.recorder is not None:
+            self.recorder.step = NONE
+        if self.window is not None:
+            self.window.end_marker()
+
+    @property
+    def unix_offset_ns(self) -> int:
+        """Unix time less ``perf_counter_ns``."""
+        assert self.recorder is not None
+        return self.recorder.clock.offset_ns
+
+    def step_row(self, step: int, start_ns: int, end_ns: int, args: dict[str, Any] | None = None) -> None:
+        assert self.recorder is not None
+        self.recorder.span(_STEP, "step", start_ns, end_ns, step, args)
+
+    def phase_row(self, name: str, step: int, start_ns: int, end_ns: int) -> None:
+        """A part of a step; none if it is empty."""
+        assert self.recorder is not None
+        if end_ns > start_ns:
+            self.recorder.span(_PHASE, name, start_ns, end_ns, step)
+
+    def see_phases(self, *names: str) -> None:
+        """These phases are measured from now on: where they are absent they are 0, not unknown."""
+        assert self.recorder is not None
+        seen = self.recorder.meta["phases"]
+        new = [n for n in names if n not in seen]
+        if new:
+            self.recorder.update_meta(phases=[*seen, *new])
+
+    def note(self, code: str, detail: str, count: int = 1) -> None:
+        if self.recorder is not None:
+            self.recorder.note(code, detail, count)
+
+    def fail(self, part: str, error: Exception) -> None:
+        """Say once that a part of the hook is off from now on."""
+        log.warning("stepscope switched off %s: %r. Training goes on without it.", part, error)
+        self.note("hook_failed", f"{part} was switched off: {error!r}")
+
+
+def _is_free() -> bool:
+    """Whether this process may begin a recording; one that is merely paused is ended for it."""
+    if current is not None and current.paused:
+        current.close()
+    active = recorder_module.active
+    return (current is None or current.recorder is None or not current.recorder.enabled) and (
+        active is None or not active.enabled
+    )

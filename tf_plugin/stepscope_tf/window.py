@@ -1,0 +1,309 @@
+"""Deep windows: a few steps under TensorFlow's own profiler, handed to a converter process afterwards.
+
+TensorFlow 2.21 ignores its ``ProfilerOptions`` (recorded options stay the same for every level asked for), so the
+cost of a window cannot be lowered by levels: about 13 % on CPU steps of 4 ms, and 1.6 us an event to stop. What
+bounds a window is its number of steps and its seconds.
+
+On GPUs this is untested: there was none when it was written. The converter says so in the window's notes when
+a trace holds launches but no kernels.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+import stepscope.recorder as recorder_module
+from stepscope.convert import Conversion
+from stepscope.errors import StepscopeError
+from stepscope.recorder import Recorder
+from stepscope.schema import Kind
+
+log = logging.getLogger("stepscope")
+
+#: A window that is due while the script's own profiler runs is tried again after this many steps.
+POSTPONE_STEPS = 10
+
+
+@dataclass(frozen=True)
+class WindowPlan:
+    """The window begins with step ``first`` (counted from 0) and holds ``steps`` steps, or ends with the step in
+    which it has lasted ``max_s`` seconds.
+
+    Raises:
+        StepscopeError: a value makes no plan.
+    """
+
+    first: int = 10
+    steps: int = 3
+    max_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("first", 0), ("steps", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise StepscopeError(
+                    f"window=({self.first!r}, {self.steps!r}): give (first step, steps) as whole numbers of at least "
+                    "(0, 1), or None for no deep window."
+                )
+
+
+def as_plan(window: tuple[int, int] | None) -> WindowPlan | None:
+    """The plan that the argument ``window`` means.
+
+    Raises:
+        StepscopeError: it is neither a pair nor None.
+    """
+    if window is None:
+        return None
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise StepscopeError(f"window={window!r}: give (first step, steps), or None for no deep window.")
+    return WindowPlan(*window)
+
+
+class DeepWindow:
+    """Takes the one window of a plan. For the training thread; every failure ends in a note, none is raised."""
+
+    def __init__(self, tf: Any, recorder: Recorder, plan: WindowPlan) -> None:
+        self.stall_ns = 0
+        self._profiler = _Profiler(tf, before_rival=self._give_way)
+        self._trace = tf.profiler.experimental.Trace
+        self._recorder = recorder
+        self._plan = plan
+        self._first: int | None = plan.first  # the step to begin with; None when all is done
+        self._is_open = False
+        self._began = (0, 0)  # step, perf_counter ns
+        self._logdir = Path()
+        self._marker: Any = None
+        self._conversion: Conversion | None = None
+        self._reported = False
+
+    # -- around each step --------------------------------------------------------------------------
+
+    def before_step(self, step: int, number: int) -> None:
+        """Step ``step`` of this recording is about to begin: open the window if it is due, and mark the step in it.
+
+        Args:
+            number: what the training calls the step.
+        """
+        if not self._is_open and (self._first is None or step < self._first):
+            return
+        try:
+            if not self._is_open:
+                self._start(step)
+            if self._is_open:
+                # The name and `_r` are what other tools find a step by; Keras' own batch number restarts each epoch.
+                self._marker = self._trace("train", step_num=number, _r=1)
+                self._marker.__enter__()
+        except Exception as error:
+            self._give_up(error)
+
+    def end_marker(self) -> None:
+        """The step has ended, or was none."""
+        marker, self._marker = self._marker, None
+        if marker is not None:
+            marker.__exit__(None, None, None)
+
+    def after_step(self, next_step: int) -> None:
+        """``next_step`` would be the next: close the window if it has all of its steps."""
+        if not self._is_open:
+            return
+        try:
+            self.end_marker()
+            step, began_ns = self._began
+            if next_step - step >= self._plan.steps or perf_counter_ns() - began_ns > self._plan.max_s * 1e9:
+                self._stop()
+        except Exception as error:
+            self._give_up(error)
+
+    def finish(self, timeout_s: float) -> None:
+        """The training ended: close an open window and wait for the converter, ``timeout_s`` at most."""
+        try:
+            if self._is_open:
+                self.end_marker()
+                self._stop()
+            self._collect(timeout_s)
+        except Exception as error:
+            self._give_up(error)
+
+    def report_missing(self) -> None:
+        """A training ended: note once if it was too short for the window. A later one may still reach it."""
+        if self._first is not None and not self._reported:
+            self._reported = True
+            self._recorder.note(
+                "requested_but_absent",
+                f"A training ended before step {self._first}, with which its deep window was to begin.",
+            )
+
+    # -- starting and stopping -----------------------------------------------------------------------
+
+    def _start(self, step: int) -> None:
+        began = perf_counter_ns()
+        folder = self._recorder.folder
+        assert folder is not None
+        # A folder of its own: TensorFlow names files by the second and would overwrite another window's.
+        self._logdir = folder.path / f".{folder.new_window().name}.profile"
+        if not self._profiler.start(self._logdir):
+            self._first = step + POSTPONE_STEPS
+            self._recorder.note(
+                "window_postponed",
+                f"A deep window was due at step {step}, but another TensorFlow profiler was running.",
+            )
+            return
+        self._is_open = True
+        self._began = (step, perf_counter_ns())
+        recorder_module.mirror = self._trace
+        self._record_stall("start", began)
+
+    def _stop(self) -> None:
+        began = perf_counter_ns()
+        self._close()
+        self._first = None
+        if not self._profiler.stop(save=True):
+            self._recorder.note(
+                "requested_but_absent", "No deep window: the script stopped the profiler before its end."
+            )
+            shutil.rmtree(self._logdir, ignore_errors=True)
+            return
+        self._convert()
+        self._record_stall("stop", began)
+
+    def _close(self) -> None:
+        self._is_open = False
+        recorder_module.mirror = None
+
+    def _record_stall(self, part: str, began: int) -> None:
+        ended = perf_counter_ns()
+        self.stall_ns += ended - began
+        self._recorder.span(Kind.OVERHEAD, "profiler_stall", began, ended, args={"part": part})
+
+    def _convert(self) -> None:
+        folder = self._recorder.folder
+        assert folder is not None
+        window = folder.new_window()
+        trace = folder.path / f".{window.name}.xplane.pb"
+        os.replace(next(self._logdir.rglob("*.xplane.pb")), trace)
+        shutil.rmtree(self._logdir, ignore_errors=True)
+        self._conversion = Conversion(trace, window)
+
+    def _collect(self, timeout_s: float) -> None:
+        conversion = self._conversion
+        if conversion is None:
+            return
+        if conversion.running:
+            log.info("stepscope converts the deep window; waiting for it, %.0f s at most", timeout_s)
+        if not conversion.wait(timeout_s):
+            log.warning("stepscope still converts %s; it will be there when that is done.", conversion.folder)
+            return
+        self._conversion = None
+        error = conversion.error()
+        if error is not None:
+            log.warning("stepscope could not convert a deep window: %s", error)
+            self._recorder.note(
+                "window_not_converted", f"{error}. The trace is kept as {os.path.relpath(conversion.trace)}."
+            )
+
+    # -- giving way and giving up --------------------------------------------------------------------
+
+    def _give_way(self) -> None:
+        """The script is about to start a profiler of its own, which TensorFlow would refuse during ours."""
+        if not self._is_open:
+            return
+        began = perf_counter_ns()
+        self.end_marker()
+        self._close()
+        self._profiler.stop(save=False)
+        shutil.rmtree(self._logdir, ignore_errors=True)
+        self._first = self._began[0] + POSTPONE_STEPS
+        self._recorder.note(
+            "window_postponed", "A deep window was broken off, since the script's own profiler started."
+        )
+        self._record_stall("stop", began)
+
+    def _give_up(self, error: Exception) -> None:
+        self._close()
+        self._first = None
+        self._marker = None
+        log.warning("stepscope takes no deep window: %s. Training goes on.", error)
+        self._recorder.note("hook_failed", f"The deep window was switched off: {error}")
+        try:
+            self._profiler.stop(save=False)
+            shutil.rmtree(self._logdir, ignore_errors=True)
+        except Exception:
+            log.debug("the profiler could not be stopped", exc_info=True)
+
+
+class _Profiler:
+    """``tf.profiler.experimental``, of which a process can run one: never stops one that it did not start.
+
+    Args:
+        before_rival: called before the script starts a profiler while this one runs.
+    """
+
+    def __init__(self, tf: Any, before_rival: Callable[[], None]) -> None:
+        from tensorflow.python.profiler import profiler_v2
+
+        self._tf = tf
+        self._module = profiler_v2
+        self._before_rival = before_rival
+        self._session: Any = None  # ours, as TensorFlow keeps it
+        self._originals: list[tuple[Any, Any, Any]] = []  # holder, its function, ours in its place
+
+    def start(self, logdir: Path) -> bool:
+        """False if another profiler runs."""
+        if getattr(self._module, "_profiler", None) is not None:
+            return False
+        try:
+            self._module.start(str(logdir))
+        except self._tf.errors.AlreadyExistsError:
+            # A session below Python (the profiler server, another library). TensorFlow now keeps a session that
+            # never began in the way of every later start; discarding it leaves the other one alone.
+            self._module.stop(save=False)
+            return False
+        self._session = getattr(self._module, "_profiler", None)
+        self._watch()
+        return True
+
+    def stop(self, save: bool) -> bool:
+        """False if ours no longer runs."""
+        self._unwatch()
+        session, self._session = self._session, None
+        if session is None or not self._runs(session):
+            return False
+        try:
+            self._module.stop(save=save)
+        except Exception:
+            if self._runs(session):
+                self._module.stop(save=False)
+            raise
+        return True
+
+    def _runs(self, session: Any) -> bool:
+        return getattr(self._module, "_profiler", session) is session
+
+    def _watch(self) -> None:
+        original = self._module.start
+
+        def start(*args: Any, **kwargs: Any) -> Any:
+            try:
+                self._before_rival()
+            except Exception:  # theirs starts, whatever becomes of ours
+                log.debug("the deep window could not be closed", exc_info=True)
+            return original(*args, **kwargs)
+
+        for holder in (self._module, self._tf.profiler.experimental):
+            if holder.start is original:
+                holder.start = start
+                self._originals.append((holder, original, start))
+
+    def _unwatch(self) -> None:
+        originals, self._originals = self._originals, []
+        for holder, original, ours in originals:
+            if holder.start is ours:  # else somebody put theirs on top, which calls ours: harmless
+                holder.start = original
