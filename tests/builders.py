@@ -250,7 +250,7 @@ class TraceBuilder:
 
     def _metadata(self) -> list[dict[str, Any]]:
         """Process and thread names of the lanes that occur, as Kineto writes them."""
-        lanes = {(e.get("pid"), e.get("tid")): "stream" in e.get("args", {}) for e in self.events}
+        lanes = {(e.get("pid"), e.get("tid")): "stream" in (e.get("args") or ()) for e in self.events}
         out: list[dict[str, Any]] = []
         for pid in dict.fromkeys(pid for pid, _ in lanes):
             label = "CPU" if pid == self.pid else f"GPU {pid}"

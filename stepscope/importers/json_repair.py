@@ -24,6 +24,7 @@ _STRICT_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{
 
 _BAD_ESCAPE = re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _LONE_BACKSLASH = re.compile(rb'(\\["\\])|\\')
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 
 
@@ -148,7 +149,7 @@ def _key(text: bytes, at: int) -> tuple[bytes | None, int, int]:
     if strict:
         colon = _end(_SPACE, text, strict.end())
         if text[colon : colon + 1] == b":":
-            return _utf8(strict.group()), colon + 1, 0
+            return _encodable(strict.group()), colon + 1, 0
     match = _KEY_END.search(text, at + 1)
     comma = text.find(b",", at)
     if not match or -1 < comma < match.start():
@@ -163,7 +164,7 @@ def _scalar(text: bytes, at: int, in_object: bool) -> tuple[bytes, int, int]:
         end = match.start() if match else len(text)
         raw = text[at : end + 1] if match else text[at:end] + b'"'
         if match and _STRICT_STRING.fullmatch(raw):
-            clean = _utf8(raw)
+            clean = _encodable(raw)
             return clean, end + 1, int(clean is not raw)
         return _requoted(raw[1:-1]), end + 1, 1
     number = _NUMBER.match(text, at)
@@ -179,13 +180,17 @@ def _scalar(text: bytes, at: int, in_object: bool) -> tuple[bytes, int, int]:
     return b"null", word.end(), 1
 
 
-def _utf8(raw: bytes) -> bytes:
-    """The same object where it is valid UTF-8, else a copy with replacement characters."""
+def _encodable(raw: bytes) -> bytes:
+    """The same valid JSON string, or a copy with replacements for invalid UTF-8 and lone surrogates."""
     try:
-        raw.decode()
+        text = raw.decode()
+        if _SURROGATE.search(raw):
+            json.loads(raw).encode()
         return raw
     except UnicodeDecodeError:
-        return raw.decode("utf-8", "replace").encode()
+        return _encodable(raw.decode("utf-8", "replace").encode())
+    except UnicodeEncodeError:
+        return json.dumps(json.loads(text).encode("utf-8", "replace").decode()).encode()
 
 
 def _requoted(content: bytes) -> bytes:

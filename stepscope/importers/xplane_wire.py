@@ -101,7 +101,7 @@ def looks_like_xspace(head: bytes) -> bool:
     if first.wire != LENGTH or not 1 <= first.number <= 4:
         return False
     if first.number != 1:
-        return head[first.start : first.end].decode("utf-8", "replace").isprintable()
+        return first.end <= len(head) and head[first.start : first.end].decode("utf-8", "replace").isprintable()
     try:
         inner = list(islice(fields(head, first.start, min(first.end, len(head)), clip=True), 3))
     except Fault:
