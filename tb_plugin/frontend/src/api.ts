@@ -158,7 +158,7 @@ export interface StepsAnswer {
   origin_ns: string;
   count: number;
   offset: number;
-  id: number[];
+  id: (number | null)[]; // null: the source tells no number
   label: (string | null)[];
   start: number[];
   host: (number | null)[];
@@ -205,7 +205,7 @@ export interface TreeAnswer {
   origin_ns: string;
   t0: number;
   t1: number;
-  steps: { id: number[]; start: number[]; end: number[] };
+  steps: { id: (number | null)[]; start: number[]; end: number[] };
   lanes: LaneInfo[];
 }
 

@@ -27,6 +27,7 @@ export const DEFINITIONS = {
     forward: "The outermost module's forward call, loss included if it is computed inside.",
     backward: "torch.autograd.backward, or the gradient part of the step.",
     optimizer: "The optimizer's step.",
+    compute: "Forward, backward and optimizer in one call, where the framework runs them so.",
     validation: "Evaluation between training steps.",
     other: "The rest of the step: logging, metrics, Python in the loop.",
   },

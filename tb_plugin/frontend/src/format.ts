@@ -35,6 +35,11 @@ export function duration(ns: number | null | undefined): string {
   return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
 }
 
+/** A duration for the marks of an axis: without zeros that say nothing ("40 ms", "2.5 s"). */
+export function axisDuration(ns: number): string {
+  return ns === 0 ? "0" : duration(ns).replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
+}
+
 /** Milliseconds with a fixed number of decimals, for columns that are compared line by line. */
 export function milliseconds(ns: number | null | undefined): string {
   if (ns == null || Number.isNaN(ns)) return DASH;

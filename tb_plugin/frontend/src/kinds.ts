@@ -58,7 +58,16 @@ export const ACTIVITIES = [
 export type Activity = (typeof ACTIVITIES)[number];
 
 /** Phases of a training loop, in the order in which they are drawn. */
-export const PHASES = ["input_wait", "h2d", "forward", "backward", "optimizer", "validation", "other"] as const;
+export const PHASES = [
+  "input_wait",
+  "h2d",
+  "forward",
+  "backward",
+  "optimizer",
+  "compute",
+  "validation",
+  "other",
+] as const;
 export type Phase = (typeof PHASES)[number];
 
 export const ACTIVITY_LABELS: Record<Activity, string> = {
@@ -78,6 +87,7 @@ export const PHASE_LABELS: Record<Phase, string> = {
   forward: "Forward",
   backward: "Backward",
   optimizer: "Optimizer",
+  compute: "Compute",
   validation: "Validation",
   other: "Other",
 };

@@ -6,7 +6,7 @@ import { ACTIVITIES, PHASES, type Activity, type Phase } from "./kinds";
 export interface Steps {
   origin: string;
   count: number;
-  id: number[];
+  id: (number | null)[];
   label: (string | null)[];
   start: number[];
   host: (number | null)[];
@@ -66,7 +66,7 @@ export function withPage(steps: Steps, page: StepsAnswer): Steps {
   return {
     origin: page.origin_ns,
     count: page.count,
-    id: put(steps.id, page.id, 0),
+    id: put(steps.id, page.id, null),
     label: put(steps.label, page.label, null),
     start: put(steps.start, page.start, 0),
     host: put(steps.host, page.host, null),
@@ -100,6 +100,12 @@ export async function fetchSteps(
     // While everything is fetched anew the old tail stays on the screen.
     if (!held || offset > held.id.length) progress(steps);
   }
+}
+
+/** What a step is called: its own number, else its marker, else its place. */
+export function stepName(steps: Steps, index: number): string {
+  const id = steps.id[index];
+  return id != null ? id.toLocaleString("en-US") : (steps.label[index] ?? `#${index + 1}`);
 }
 
 /** Whether a step has a measured partition of this kind: null stands for "not captured", 0 for "nothing". */

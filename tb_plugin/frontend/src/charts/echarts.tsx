@@ -27,12 +27,12 @@ export const CHART_COLORS: Record<Theme, ChartColors> = {
 export const CHART_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
 
 /** What all charts share. Without animation: a chart that is redrawn every two seconds must not move by itself. */
-export function baseOption(theme: Theme): Record<string, unknown> {
+export function baseOption(theme: Theme, legend: boolean): Record<string, unknown> {
   const colors = CHART_COLORS[theme];
   return {
     animation: false,
     textStyle: { fontFamily: CHART_FONT, color: colors.text, fontSize: 11 },
-    grid: { left: 8, right: 14, top: 28, bottom: 4, containLabel: true },
+    grid: { left: 8, right: 14, top: legend ? 28 : 10, bottom: 4, containLabel: true },
   };
 }
 
@@ -117,7 +117,7 @@ export function Chart(props: {
       role="img"
       aria-label={props.label}
       data-testid={props.testId}
-      style={{ height: `${props.height}px` }}
+      style={{ minHeight: `${props.height}px` }}
     />
   );
 }

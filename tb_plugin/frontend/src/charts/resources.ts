@@ -3,7 +3,7 @@
 import type { ResourcesAnswer, Series } from "../api";
 import { percent } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
-import { tickLabel } from "../timeline/ruler";
+import { niceStep, tickLabel } from "../timeline/ruler";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
 
 const MOST_LINES = 9;
@@ -19,10 +19,14 @@ export function utilisationSeries(answer: ResourcesAnswer): Series[] {
 
 export function utilisationOption(series: readonly Series[], theme: Theme): Option {
   const colors = CHART_COLORS[theme];
+  const last = Math.max(...series.map((one) => one.t.at(-1) ?? -Infinity));
   const zero = Math.min(...series.map((one) => one.t[0] ?? Infinity));
+  const total = Math.max(last - zero, 1e9);
+  const step = niceStep(total / 6);
+  const seconds = (ns: number) => tickLabel(ns, step, total);
   const palette = SERIES_COLORS[theme];
   return {
-    ...baseOption(theme),
+    ...baseOption(theme, true),
     legend: {
       top: 0,
       right: 8,
@@ -34,16 +38,17 @@ export function utilisationOption(series: readonly Series[], theme: Theme): Opti
     },
     tooltip: tooltipOption(theme, (params) => {
       const points = params as { value: [number, number | null]; seriesName: string; color: string }[];
-      const rows: [string, string, string?][] = [[`after ${seconds(points[0].value[0])}`, ""]];
+      const rows: [string, string, string?][] = [[`after ${tickLabel(points[0].value[0], 1e8, Math.max(points[0].value[0], 1e9))}`, ""]];
       for (const point of points) rows.push([point.seriesName, percent(point.value[1]), point.color]);
       return rows;
     }),
     xAxis: axis(theme, {
       type: "value",
-      min: "dataMin",
-      max: "dataMax",
+      min: 0,
+      max: total,
+      interval: step,
       splitLine: { show: false },
-      axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: seconds },
+      axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, showMaxLabel: false, formatter: seconds },
     }),
     yAxis: axis(theme, {
       type: "value",
@@ -64,8 +69,4 @@ export function utilisationOption(series: readonly Series[], theme: Theme): Opti
       sampling: "lttb",
     })),
   };
-}
-
-function seconds(ns: number): string {
-  return tickLabel(ns, Math.abs(ns) < 20e9 ? 1e8 : 1e9, Math.max(Math.abs(ns), 1e9));
 }

@@ -2,18 +2,20 @@
 // Own canvas, since tens of thousands of steps in eight classes are more elements than a chart library keeps fluent.
 
 import { CHART_COLORS, CHART_FONT } from "./echarts";
-import { duration } from "../format";
+import { axisDuration } from "../format";
 import { CANVAS, type Theme } from "../palette";
 
 export const AXIS_LEFT = 64;
 export const AXIS_BOTTOM = 22;
 export const PADDING_TOP = 10;
+const MOST_BAR_WIDTH = 110; // a few steps are bars, not blocks
 const PADDING_RIGHT = 10;
 
 /** Rows of the steps that are shown, and what their bars are made of. */
 export interface BarData {
   rows: number[]; // indices into the steps
-  id: number[]; // of all steps
+  name: (row: number) => string; // of a step
+  number: (row: number) => number | null;
   parts: { key: string; color: string; values: (number | null)[] }[]; // of all steps, in drawing order
   whole: (number | null)[]; // the full height of a bar, of all steps
   share: boolean; // bars of height 1
@@ -71,6 +73,25 @@ function makeBar(data: BarData, from: number, to: number): Bar {
   return { from, to, parts, rest: Math.max(0, whole / n - told), most };
 }
 
+/** 1, 2 or 5 times a power of ten, at or above n. */
+function niceCount(n: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, n)));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= n) ?? 10 * power;
+}
+
+/** The number of the step at a position, the position itself where the source told none. */
+function numberOf(data: BarData, at: number): number {
+  return data.number(data.rows[at]) ?? at;
+}
+
+/** The multiple of `every` among the step numbers of a bar, or null. */
+function roundNumberIn(data: BarData, bar: Bar, every: number): number | null {
+  const from = numberOf(data, bar.from);
+  const to = numberOf(data, bar.to - 1);
+  const candidate = Math.ceil(from / every) * every;
+  return candidate <= to ? candidate : null;
+}
+
 /** A round number at or above the value, so that the axis ends on a mark. */
 export function niceCeiling(value: number): number {
   if (!(value > 0)) return 1;
@@ -107,7 +128,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
   ctx.textBaseline = "middle";
 
   let highest = 0;
-  for (const bar of bars) highest = Math.max(highest, bar.rest + bar.parts.reduce((a, b) => a + b, 0));
+  for (const bar of bars) highest = Math.max(highest, bar.most);
   const top = data.share ? 1 : niceCeiling(highest);
   const y = (value: number) => PADDING_TOP + plot.h * (1 - value / top);
 
@@ -118,7 +139,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
     ctx.fillStyle = colors.line;
     ctx.fillRect(AXIS_LEFT, Math.round(y(value)), plot.w, 1);
     ctx.fillStyle = colors.faint;
-    ctx.fillText(data.share ? `${(value * 100).toFixed(0)} %` : value === 0 ? "0" : duration(value), AXIS_LEFT - 8, y(value));
+    ctx.fillText(data.share ? `${(value * 100).toFixed(0)} %` : axisDuration(value), AXIS_LEFT - 8, y(value));
   }
 
   const perStep = plot.w / (view.to - view.from);
@@ -127,17 +148,23 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
   ctx.beginPath();
   ctx.rect(AXIS_LEFT, 0, plot.w, height);
   ctx.clip();
-  const gap = (w: number) => (w > 12 ? 2 : w > 3 ? 1 : 0);
+  const binned = bars.some((bar) => bar.to - bar.from > 1);
+  const gap = (w: number) => (binned ? 0 : w > 12 ? 2 : w > 4 ? 1 : 0);
+  const place = (bar: Bar): [number, number] => {
+    const slot = (bar.to - bar.from) * perStep;
+    const w = Math.min(MOST_BAR_WIDTH, Math.max(1, slot - gap(slot)));
+    return [xOf(bar.from) + Math.max(0, slot - w - gap(slot)) / 2, w];
+  };
   data.parts.forEach((part, p) => {
     ctx.fillStyle = part.color;
     for (const bar of bars) {
       if (bar.parts[p] <= 0) continue;
       let below = 0;
       for (let q = 0; q < p; q += 1) below += bar.parts[q];
-      const w = (bar.to - bar.from) * perStep;
+      const [x, w] = place(bar);
       const y1 = y(below);
       const y0 = y(below + bar.parts[p]);
-      ctx.fillRect(xOf(bar.from), y0, Math.max(1, w - gap(w)), Math.max(0.5, y1 - y0));
+      ctx.fillRect(x, y0, w, Math.max(0.5, y1 - y0));
     }
   });
   // What no part tells: the step took this long, but was not captured in depth.
@@ -146,9 +173,19 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
   for (const bar of bars) {
     if (bar.rest <= top * 1e-9) continue;
     const told = bar.parts.reduce((a, b) => a + b, 0);
-    const w = (bar.to - bar.from) * perStep;
-    ctx.fillRect(xOf(bar.from), y(told + bar.rest), Math.max(1, w - gap(w)), y(told) - y(told + bar.rest));
+    const [x, w] = place(bar);
+    ctx.fillRect(x, y(told + bar.rest), w, y(told) - y(told + bar.rest));
   }
+  // A mean hides its outliers: a thin line reaches up to the longest step of the bar.
+  ctx.fillStyle = colors.faint;
+  ctx.globalAlpha = 0.55;
+  for (const bar of bars) {
+    if (data.share || bar.to - bar.from < 2) continue;
+    const mean = bar.rest + bar.parts.reduce((a, b) => a + b, 0);
+    const [x, w] = place(bar);
+    ctx.fillRect(Math.round(x + w / 2 - 0.5), y(bar.most), 1, Math.max(0, y(mean) - y(bar.most) - 1));
+  }
+  ctx.globalAlpha = 1;
   if (frame.hover !== null) {
     const bar = bars.find((b) => frame.hover !== null && frame.hover >= b.from && frame.hover < b.to);
     if (bar) {
@@ -161,9 +198,16 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
   }
   ctx.textAlign = "left";
   let free = -Infinity;
+  const sparse = bars.length > plot.w / 34;
+  const last = bars.at(-1);
+  const numbers = last ? (numberOf(data, last.to - 1) - numberOf(data, bars[0].from)) : 0;
+  const every = niceCount((numbers * 70) / plot.w);
   for (const bar of bars) {
+    // Where not every bar has room for its number, those with round ones have it.
+    const round = sparse ? roundNumberIn(data, bar, every) : null;
+    if (sparse && round === null) continue;
     const x = xOf(bar.from);
-    const text = String(data.id[data.rows[bar.from]]);
+    const text = round === null ? data.name(data.rows[bar.from]) : round.toLocaleString("en-US");
     const w = ctx.measureText(text).width;
     const at = x + Math.max(0, ((bar.to - bar.from) * perStep - w) / 2);
     if (at < free || at + w > width || at < AXIS_LEFT) continue;

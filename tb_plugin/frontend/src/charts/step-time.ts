@@ -1,14 +1,15 @@
 // The step time over the step number, with the steps that were captured in depth marked.
 
-import { duration } from "../format";
+import { axisDuration, duration } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
-import { isMeasured, type Steps } from "../steps";
+import { isMeasured, stepName, type Steps } from "../steps";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
 
 /** What stands on the x axis: the steps' own numbers where they increase, else their position. */
-export function stepAxis(ids: readonly number[]): number[] {
-  for (let i = 1; i < ids.length; i += 1) if (ids[i] <= ids[i - 1]) return ids.map((_, at) => at);
-  return [...ids];
+export function stepAxis(ids: readonly (number | null)[]): number[] {
+  const numbers = ids.filter((id): id is number => id !== null);
+  const grows = numbers.every((id, i) => i === 0 || id > numbers[i - 1]);
+  return grows && numbers.length === ids.length ? numbers : ids.map((_, at) => at);
 }
 
 /** Index of the step nearest to a value of the x axis. */
@@ -39,11 +40,11 @@ export function stepTimeOption(steps: Steps, theme: Theme): Option {
   const lowest = xs[0] ?? 0;
   const highest = xs.at(-1) ?? 1;
   return {
-    ...baseOption(theme),
+    ...baseOption(theme, false),
     tooltip: tooltipOption(theme, (params) => {
       const point = (params as { dataIndex: number }[])[0];
       const i = point.dataIndex;
-      const rows: [string, string, string?][] = [[`Step ${steps.id[i]}`, duration(steps.duration[i]), line]];
+      const rows: [string, string, string?][] = [[`Step ${stepName(steps, i)}`, duration(steps.duration[i]), line]];
       if (steps.host[i] !== null && steps.host[i] !== steps.duration[i]) rows.push(["on the host", duration(steps.host[i])]);
       if (isMeasured(steps.activity, i)) rows.push(["captured in depth", ""]);
       if (!steps.complete[i]) rows.push(["cut at the end of the capture", ""]);
@@ -57,7 +58,7 @@ export function stepTimeOption(steps: Steps, theme: Theme): Option {
       splitLine: { show: false },
       axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: (x: number) => (Number.isInteger(x) ? x.toLocaleString("en-US") : "") },
     }),
-    yAxis: axis(theme, { type: "value", min: 0, axisLabel: { color: colors.faint, fontSize: 11, formatter: (y: number) => (y === 0 ? "0" : duration(y)) } }),
+    yAxis: axis(theme, { type: "value", min: 0, axisLabel: { color: colors.faint, fontSize: 11, formatter: axisDuration } }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, filterMode: "none" }],
     series: [
       {

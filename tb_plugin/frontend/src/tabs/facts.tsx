@@ -1,8 +1,8 @@
 // The strip of facts about a worker: what ran, where, with what, and how much of it was seen in depth.
 
 import type { JSX } from "preact";
-import type { DeviceInfo, SummaryAnswer } from "../api";
-import { bytes, count, plural, ranges } from "../format";
+import type { DeviceInfo, ResourcesAnswer, SummaryAnswer } from "../api";
+import { bytes, count, duration, plural, ranges } from "../format";
 import { measured, type Steps } from "../steps";
 
 const FRAMEWORKS: Record<string, string> = { pytorch: "PyTorch", tensorflow: "TensorFlow", jax: "JAX" };
@@ -39,11 +39,12 @@ export function coverageText(answer: SummaryAnswer, steps: Steps | null): string
   const deep = steps ? indices.length : (answer.coverage?.deep_steps ?? 0);
   if (deep >= total) return `all ${plural(total, "step")} in depth`;
   if (deep === 0) return `${plural(total, "step")}, none in depth yet; always-on data for all`;
-  const which = steps ? `steps ${ranges(indices.map((i) => steps.id[i]))}` : plural(deep, "step");
+  const numbers = indices.map((i) => steps?.id[i] ?? i);
+  const which = steps ? `steps ${ranges(numbers)}` : plural(deep, "step");
   return `${which} of ${count(total)} in depth; always-on data for all`;
 }
 
-function facts(answer: SummaryAnswer, steps: Steps | null): Fact[] {
+function facts(answer: SummaryAnswer, steps: Steps | null, resources: ResourcesAnswer | null): Fact[] {
   const { worker } = answer;
   const list: Fact[] = [];
   const framework = worker.framework ?? "unknown";
@@ -65,15 +66,30 @@ function facts(answer: SummaryAnswer, steps: Steps | null): Fact[] {
     list.push({ label: "Rank", value: worker.world_size ? `${worker.rank} of ${count(worker.world_size)}` : `${worker.rank}` });
   }
   if (versions) list.push({ label: "Versions", value: versions });
-  list.push({ label: "Coverage", value: coverageText(answer, steps) });
-  if (worker.events !== null) list.push({ label: "Events", value: count(worker.events), title: "Events kept from the traces" });
+  list.push({
+    label: "Coverage",
+    value: coverageText(answer, steps),
+    title: worker.events === null ? undefined : `${plural(worker.events, "event")} kept`,
+  });
+  const sampled = resources !== null && resources.series.length > 0;
+  if (resources !== null) {
+    list.push({
+      label: "Monitor",
+      value: !sampled ? "none" : resources.interval_ms ? `every ${duration(resources.interval_ms * 1e6)}` : "yes",
+      title: sampled ? "CPU, memory, network, disk and GPUs, sampled beside the training" : "No resource monitor ran with this worker. An imported trace has no such data.",
+    });
+  }
   return list;
 }
 
-export function Facts({ answer, steps }: { answer: SummaryAnswer; steps: Steps | null }): JSX.Element {
+export function Facts(props: {
+  answer: SummaryAnswer;
+  steps: Steps | null;
+  resources: ResourcesAnswer | null;
+}): JSX.Element {
   return (
     <dl class="facts">
-      {facts(answer, steps).map((fact) => (
+      {facts(props.answer, props.steps, props.resources).map((fact) => (
         <div key={fact.label} title={fact.title ?? fact.value} data-testid={`fact-${fact.label.toLowerCase()}`}>
           <dt>{fact.label}</dt>
           <dd>{fact.value}</dd>

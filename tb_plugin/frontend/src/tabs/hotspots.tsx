@@ -69,7 +69,7 @@ function kernelColumns(rows: KernelRow[]): Column[] {
   const share = (i: number) => (total > 0 ? rows[i].total_ns / total : null);
   return [
     { key: "name", label: "Kernel", value: (i) => rows[i].name, hint: (i) => rows[i].name },
-    { key: "kind", label: "Kind", width: "120px", value: (i) => rows[i].kind },
+    { key: "kind", label: "Kind", width: 124, value: (i) => rows[i].kind },
     time("total", "Total", DEFINITIONS.kernelTotal, (i) => rows[i].total_ns),
     {
       key: "share",
@@ -199,16 +199,16 @@ export function Launching({ launches }: { launches: Launches }): JSX.Element {
   const latency = launches.latency_ns;
   const cells: [string, string, string][] = [
     ["Launches", count(launches.count), DEFINITIONS.launches],
-    ["with a device run", count(launches.linked), DEFINITIONS.launchLinked],
-    ["without", count(launches.without_run), "Launches whose device run is not in the capture."],
+    ["With a device run", count(launches.linked), DEFINITIONS.launchLinked],
+    ["Without one", count(launches.without_run), "Launches whose device run is not in the capture."],
     ["Latency, median", duration(latency?.p50), DEFINITIONS.launchLatency],
-    ["p90", duration(latency?.p90), DEFINITIONS.launchLatency],
-    ["p99", duration(latency?.p99), DEFINITIONS.launchLatency],
-    ["longest", duration(latency?.max), DEFINITIONS.launchLatency],
+    ["Latency, p90", duration(latency?.p90), DEFINITIONS.launchLatency],
+    ["Latency, p99", duration(latency?.p99), DEFINITIONS.launchLatency],
+    ["Latency, longest", duration(latency?.max), DEFINITIONS.launchLatency],
   ];
-  if (launches.negative > 0) cells.push(["below 0", count(launches.negative), DEFINITIONS.launchNegative]);
+  if (launches.negative > 0) cells.push(["Latency below 0", count(launches.negative), DEFINITIONS.launchNegative]);
   if (launches.runs_without_launch > 0) {
-    cells.push(["runs without a launch", count(launches.runs_without_launch), "Device work whose launch call is not in the capture."]);
+    cells.push(["Runs without launch", count(launches.runs_without_launch), "Device work whose launch call is not in the capture."]);
   }
   return (
     <section class="card">

@@ -9,7 +9,7 @@ import { count, duration, exact, milliseconds, percent, plural } from "../format
 import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity, type Phase } from "../kinds";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { adjust, nav, theme } from "../state";
-import { measured, type Steps } from "../steps";
+import { measured, stepName, type Steps } from "../steps";
 import { prepareCanvas } from "../ui/canvas";
 import { Absent, Await } from "../ui/states";
 import { Table, type Column } from "../ui/table";
@@ -73,7 +73,8 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
   const data = useMemo<BarData>(
     () => ({
       rows: only ? within : all.id.map((_, i) => i),
-      id: all.id,
+      name: (row: number) => stepName(all, row),
+      number: (row: number) => all.id[row],
       parts,
       whole: by === "phase" ? all.host.map((ns, i) => ns ?? all.duration[i]) : all.duration,
       share,
@@ -298,7 +299,7 @@ function BarTip(props: {
   return (
     <div class="tip" style={{ left: left ? undefined : `${hover.x + 14}px`, right: left ? `${props.width - hover.x + 14}px` : undefined, top: "14px" }}>
       <div class="tip-title">
-        {many ? `Steps ${count(all.id[rows[0]])} to ${count(all.id[rows[rows.length - 1]])}, mean` : `Step ${count(all.id[rows[0]])}`}
+        {many ? `Steps ${stepName(all, rows[0])} to ${stepName(all, rows[rows.length - 1])}, mean` : `Step ${stepName(all, rows[0])}`}
       </div>
       <dl>
         <div>
@@ -343,11 +344,11 @@ function StepTable({ all, rows, parts }: { all: Steps; rows: number[]; parts: Pa
     });
     const first = all.start[0] ?? 0;
     return [
-      { key: "id", label: "Step", width: "80px", numeric: true, value: (i) => all.id[rows[i]], cell: (i) => count(all.id[rows[i]]) },
+      { key: "id", label: "Step", width: 84, numeric: true, value: (i) => all.id[rows[i]], cell: (i) => count(all.id[rows[i]]), hint: (i) => all.label[rows[i]] ?? "" },
       {
         key: "label",
         label: "Marker",
-        width: "minmax(110px, 1.6fr)",
+        width: 190,
         value: (i) => all.label[rows[i]],
         cell: (i) => (
           <>

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { SummaryAnswer, WorkerSummary } from "../api";
+import type { Series, SummaryAnswer, WorkerSummary } from "../api";
 import { Chart } from "../charts/echarts";
 import { utilisationOption, utilisationSeries } from "../charts/resources";
 import { nearestStep, stepAxis, stepTimeOption } from "../charts/step-time";
@@ -12,8 +12,8 @@ import { count, DASH, duration, exact, percent, plural } from "../format";
 import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES } from "../kinds";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { theme } from "../state";
-import { totals, type Steps } from "../steps";
-import { StackedBar, type Part } from "../ui/bar";
+import { stepName, totals, type Steps } from "../steps";
+import { StackedBar } from "../ui/bar";
 import { Absent, Await } from "../ui/states";
 import { Facts } from "./facts";
 import { openStep } from "./open-step";
@@ -26,10 +26,10 @@ export function SummaryTab(): JSX.Element {
       <Await of={summary.now.value} what="the summary">
         {(answer) => (
           <>
-            <Facts answer={answer} steps={steps.now.value.value} />
+            <Facts answer={answer} steps={steps.now.value.value} resources={resources.now.value.value} />
             <Tiles answer={answer} steps={steps.now.value.value} />
-            <TimeGoes />
-            <div class="columns two">
+            <div class="columns">
+              <TimeGoes />
               <StepTime />
               <Utilisation />
             </div>
@@ -117,69 +117,75 @@ function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Steps | n
 function stepRange(all: Steps | null): string | undefined {
   if (!all || all.count === 0) return undefined;
   const cut = all.complete.filter((done) => !done).length;
-  const range = `${count(all.id[0])} to ${count(all.id.at(-1))}`;
+  const range = `${stepName(all, 0)} to ${stepName(all, all.count - 1)}`;
   return cut > 0 ? `${range}, ${count(cut)} incomplete` : range;
 }
 
+/** By phase and by activity; phases that were not recorded take no room, their tile says so. */
 function TimeGoes(): JSX.Element {
   return (
-    <div class="columns two">
-      <section class="card">
-        <h2 title={DEFINITIONS.phases}>Where the time goes: phases</h2>
-        <Await of={steps.now.value} what="the steps">
-          {(all) => <PhaseBar all={all} />}
-        </Await>
-      </section>
+    <Await of={steps.now.value} what="the steps">
+      {(all) => <TimeBars all={all} />}
+    </Await>
+  );
+}
+
+function TimeBars({ all }: { all: Steps }): JSX.Element {
+  const phases = useMemo(() => totals(all.phase, PHASES, all.count), [all]);
+  const activity = useMemo(() => totals(all.activity, ACTIVITIES, all.count), [all]);
+  const phaseColors = PHASE_COLORS[theme.value];
+  const activityColors = ACTIVITY_COLORS[theme.value];
+  return (
+    <>
+      {(phases.total_ns > 0 || activity.total_ns === 0) && (
+        <section class="card">
+          <h2 title={DEFINITIONS.phases}>Where the time goes: phases</h2>
+          {phases.total_ns > 0 ? (
+            <>
+              <p class="basis">
+                Host time of {phases.steps === all.count ? "all" : count(phases.steps)} steps, {duration(phases.total_ns)} in all
+              </p>
+              <StackedBar
+                name="Phase"
+                testId="phase"
+                perStep={phases.steps}
+                parts={phases.shares.map((share) => ({
+                  ...share,
+                  label: PHASE_LABELS[share.key],
+                  title: DEFINITIONS.phaseNames[share.key],
+                  color: phaseColors[share.key],
+                }))}
+              />
+            </>
+          ) : (
+            <Absent>Phases were not recorded. The PyTorch hook and the Keras callback record them; an imported trace has none.</Absent>
+          )}
+        </section>
+      )}
       <section class="card">
         <h2 title={DEFINITIONS.activity}>Where the time goes: activity</h2>
-        <Await of={steps.now.value} what="the steps">
-          {(all) => <ActivityBar all={all} />}
-        </Await>
+        {activity.total_ns > 0 ? (
+          <>
+            <p class="basis">
+              {activity.steps === all.count ? `All ${plural(activity.steps, "step")}` : `${plural(activity.steps, "step")} captured in depth`},{" "}
+              {duration(activity.total_ns)} in all
+            </p>
+            <StackedBar
+              name="Activity"
+              testId="activity"
+              perStep={activity.steps}
+              parts={activity.shares.map((share) => ({
+                ...share,
+                label: ACTIVITY_LABELS[share.key],
+                title: DEFINITIONS.classes[share.key],
+                color: activityColors[share.key],
+              }))}
+            />
+          </>
+        ) : (
+          <Absent>No step was captured in depth, so there is nothing to divide into kernels, copies and host work yet.</Absent>
+        )}
       </section>
-    </div>
-  );
-}
-
-function PhaseBar({ all }: { all: Steps }): JSX.Element {
-  const sums = useMemo(() => totals(all.phase, PHASES, all.count), [all]);
-  if (sums.total_ns === 0) {
-    return <Absent>Phases were not recorded. The PyTorch hook and the Keras callback record them; an imported trace has none.</Absent>;
-  }
-  const colors = PHASE_COLORS[theme.value];
-  const parts: Part[] = sums.shares.map((share) => ({
-    ...share,
-    label: PHASE_LABELS[share.key],
-    title: DEFINITIONS.phaseNames[share.key],
-    color: colors[share.key],
-  }));
-  return (
-    <>
-      <p class="basis">
-        Host time of {sums.steps === all.count ? "all" : count(sums.steps)} {sums.steps === 1 ? "step" : "steps"}, {duration(sums.total_ns)} in all
-      </p>
-      <StackedBar name="Phase" parts={parts} perStep={sums.steps} testId="phase" />
-    </>
-  );
-}
-
-function ActivityBar({ all }: { all: Steps }): JSX.Element {
-  const sums = useMemo(() => totals(all.activity, ACTIVITIES, all.count), [all]);
-  if (sums.total_ns === 0) {
-    return <Absent>No step was captured in depth, so there is nothing to divide into kernels, copies and host work yet.</Absent>;
-  }
-  const colors = ACTIVITY_COLORS[theme.value];
-  const parts: Part[] = sums.shares.map((share) => ({
-    ...share,
-    label: ACTIVITY_LABELS[share.key],
-    title: DEFINITIONS.classes[share.key],
-    color: colors[share.key],
-  }));
-  return (
-    <>
-      <p class="basis">
-        {sums.steps === all.count ? `All ${plural(sums.steps, "step")}` : `${plural(sums.steps, "step")} captured in depth`}, {duration(sums.total_ns)} in all
-      </p>
-      <StackedBar name="Activity" parts={parts} perStep={sums.steps} testId="activity" />
     </>
   );
 }
@@ -211,23 +217,23 @@ function StepTimeChart({ all }: { all: Steps }): JSX.Element {
   );
 }
 
-function Utilisation(): JSX.Element {
+function Utilisation(): JSX.Element | null {
+  const { value } = resources.now.value;
+  const series = useMemo(() => (value ? utilisationSeries(value) : []), [value]);
+  if (value && series.length === 0) return null; // no monitor: the facts say so
   return (
     <section class="card">
       <h2 title={`${DEFINITIONS.cpu}\n${DEFINITIONS.gpuUtil}`}>CPU and GPU utilisation</h2>
       <Await of={resources.now.value} what="the resource curves">
-        {(answer) => <UtilisationChart series={utilisationSeries(answer)} interval={answer.interval_ms} />}
+        {(answer) => <UtilisationChart series={series} interval={answer.interval_ms} />}
       </Await>
     </section>
   );
 }
 
-function UtilisationChart({ series, interval }: { series: ReturnType<typeof utilisationSeries>; interval: number | null }): JSX.Element {
+function UtilisationChart({ series, interval }: { series: Series[]; interval: number | null }): JSX.Element {
   const now = theme.value;
   const option = useMemo(() => utilisationOption(series, now), [series, now]);
-  if (series.length === 0) {
-    return <Absent>No resource monitor ran with this worker. An imported trace has no such data.</Absent>;
-  }
   return (
     <>
       <Chart option={option} label="CPU and GPU utilisation over time" height={210} testId="utilisation-chart" />
@@ -241,7 +247,7 @@ function DeviceTraffic({ worker }: { worker: WorkerSummary }): JSX.Element | nul
   const hasLaunches = worker.launches && worker.launches.count > 0;
   if (!hasCopies && !hasLaunches) return null;
   return (
-    <div class="columns two">
+    <div class="columns">
       {hasCopies && <Copies memcpy={worker.memcpy!} />}
       {hasLaunches && <Launching launches={worker.launches!} />}
     </div>

@@ -4,11 +4,12 @@
 import type { Connection, SeriesUnit, SliceAnswer } from "../api";
 import { mix, textOn } from "../color";
 import { quantity } from "../format";
+import { Kind } from "../kinds";
 import { CANVAS, SERIES_COLORS, slicePalette, type Theme } from "../palette";
 import type { CurveStore } from "./curves";
 import { firstEndingAfter, type LaneSlices } from "./decode";
 import type { SliceHit } from "./hit";
-import { ruler } from "./ruler";
+import { niceStep, ruler } from "./ruler";
 import type { TileStore } from "./tiles";
 import { LANE_PADDING, ROW_PITCH, sliceY, visibleRows, type Layout, type LayoutRow, type Tree } from "./tree";
 import { intersect, span, type Range } from "./viewport";
@@ -31,7 +32,7 @@ export interface Scene {
   whole: Range;
   tree: Tree;
   layout: Layout;
-  steps: { id: number[]; start: number[]; end: number[] };
+  steps: { id: (number | null)[]; start: number[]; end: number[] };
   tiles: TileStore;
   curves: CurveStore;
   selected: SliceAnswer | null;
@@ -187,8 +188,15 @@ function drawHeader(ctx: CanvasRenderingContext2D, scene: Scene, row: LayoutRow,
   ctx.fillRect(0, laneTop(scene, row), scene.width, row.height);
 }
 
+/** Whether the steps in view are on average too narrow for a block and a number each. */
+function stepsAreNarrow(scene: Scene): boolean {
+  const { start } = scene.steps;
+  return lowerBound(start, scene.range.t1) - lowerBound(start, scene.range.t0) > scene.width / 24;
+}
+
 /** Every second step shaded, where steps are wide enough to tell apart. */
 function drawStepBands(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
+  if (stepsAreNarrow(scene)) return;
   eachStep(scene, 6, (i, x0, x1) => {
     if (i % 2 === 0) {
       ctx.fillStyle = colors.band;
@@ -288,11 +296,19 @@ function collect(
         solid.add(color, x0, y, w, SLICE_HEIGHT);
         if (w > TEXT_ROOM) {
           const at = Math.max(x0, 0) + 5;
-          labels.push({ text: slices.name[i], x: at, y, w: Math.min(x1, width) - at - 4, color });
+          const text = slices.kind[i] === Kind.STEP ? stepLabel(scene, slices.name[i], start) : slices.name[i];
+          labels.push({ text, x: at, y, w: Math.min(x1, width) - at - 4, color });
         }
       }
     }
   }
+}
+
+/** Always-on steps all bear one name: their number tells them apart. */
+function stepLabel(scene: Scene, name: string, start: number): string {
+  const at = lowerBound(scene.steps.start, start);
+  const number = scene.steps.start[at] === start ? scene.steps.id[at] : null;
+  return number === null || number === undefined || /\d/.test(name) ? name : `${name} ${number}`;
 }
 
 function flush(ctx: CanvasRenderingContext2D, colors: Ink): void {
@@ -370,9 +386,11 @@ function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, row: LayoutRow,
   if (unit) {
     ctx.textAlign = "right";
     const text = quantity(most, unit);
-    ctx.lineWidth = 3;
-    ctx.strokeStyle = colors.canvas;
-    ctx.strokeText(text, scene.width - 6, top + 4);
+    const w = textWidth(ctx, text) + 8;
+    ctx.fillStyle = colors.canvas;
+    ctx.globalAlpha = 0.85;
+    ctx.fillRect(scene.width - w - 2, top - 3, w, 14);
+    ctx.globalAlpha = 1;
     ctx.fillStyle = colors.faint;
     ctx.fillText(text, scene.width - 6, top + 4);
     ctx.textAlign = "left";
@@ -525,15 +543,50 @@ function drawRuler(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): vo
   }
 }
 
+/** Marks at round step numbers, where the steps are too narrow for blocks of their own. */
+function drawStepMarks(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
+  const { id, start } = scene.steps;
+  const from = lowerBound(start, scene.range.t0);
+  const to = lowerBound(start, scene.range.t1);
+  if (to - from < 2) return;
+  const every = niceStep(((to - from) * 70) / scene.width);
+  let last = NaN;
+  for (let i = from; i < to; i += 1) {
+    const number = id[i];
+    if (number === null || number % every !== 0 || number === last) continue;
+    last = number;
+    const x = Math.round(xOf(start[i], scene.range, scene.width));
+    ctx.fillStyle = colors.faint;
+    ctx.globalAlpha = 0.6;
+    ctx.fillRect(x, RULER_HEIGHT, 1, STEPS_HEIGHT - 1);
+    ctx.globalAlpha = 1;
+    ctx.fillText(number.toLocaleString("en-US"), x + 4, RULER_HEIGHT + STEPS_HEIGHT / 2);
+  }
+}
+
+/** First index whose value is not below `t`. */
+function lowerBound(values: readonly number[], t: number): number {
+  let from = 0;
+  let to = values.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (values[middle] < t) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
 /** The numbers of the steps under the ruler. */
 function drawStepStrip(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
+  if (stepsAreNarrow(scene)) return drawStepMarks(ctx, scene, colors);
   let free = -Infinity;
   eachStep(scene, 3, (i, x0, x1) => {
     ctx.fillStyle = colors.faint;
     ctx.globalAlpha = i % 2 === 0 ? 0.22 : 0.1;
     ctx.fillRect(x0, RULER_HEIGHT + 1, Math.max(1, x1 - x0 - 1), STEPS_HEIGHT - 3);
     ctx.globalAlpha = 1;
-    const text = x1 - x0 > 64 ? `Step ${scene.steps.id[i]}` : String(scene.steps.id[i]);
+    const number = scene.steps.id[i] ?? "";
+    const text = x1 - x0 > 64 ? `Step ${number}` : String(number);
     const w = textWidth(ctx, text);
     const at = Math.max(x0, 0) + 5;
     if (at + w + 4 <= x1 && at > free) {

@@ -88,6 +88,7 @@ export class TimelineModel {
 
   private key: WorkerKey | null = null;
   private revealed: number | null = null; // the selected row that the user has seen, by a click or by scrolling to it
+  private lastHeight = 0;
   private request: { plan: TileRequest; controller: AbortController } | null = null;
   private curveRequest = false;
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -120,6 +121,13 @@ export class TimelineModel {
         if (!selected || !this.answer.value || this.height.value === 0 || selected.row === this.revealed) return;
         this.revealed = selected.row;
         untracked(() => this.scrollTo(selected.lane, selected.depth));
+      }),
+      effect(() => {
+        // The panel of a selection takes room from below: what was clicked must not vanish behind it.
+        const height = this.height.value;
+        const selected = this.selected.now.peek().value;
+        if (selected && height < this.lastHeight) untracked(() => this.scrollTo(selected.lane, selected.depth));
+        this.lastHeight = height;
       }),
       effect(() => {
         if (this.scroll.value > this.maxScroll.value) this.scroll.value = this.maxScroll.value;

@@ -16,10 +16,14 @@ import { lanePath } from "./tree";
 
 type View = "selection" | "in-view";
 const LEAST_HEIGHT = 90;
+const HINT = "Click a slice for its details and connections. Wheel zooms, drag moves, shift + drag marks an interval.";
 
 export function Panel(): JSX.Element {
   const [view, setView] = useState<View>("selection");
   const [height, setHeight] = useState(232);
+  // Without a selection there is one line to read: the lanes get the room.
+  const { state, value } = timeline.selected.now.value;
+  const idle = view === "selection" && value === null && state !== "error";
   const startDrag = (event: PointerEvent) => {
     const from = event.clientY;
     const move = (now: PointerEvent) =>
@@ -39,7 +43,7 @@ export function Panel(): JSX.Element {
     setHeight(Math.max(LEAST_HEIGHT, height + by));
   };
   return (
-    <section class="details" style={{ height: `${height}px` }} aria-label="Details">
+    <section class={`details${idle ? " idle" : ""}`} style={{ height: idle ? undefined : `${height}px` }} aria-label="Details">
       <div
         class="splitter"
         role="separator"
@@ -60,8 +64,9 @@ export function Panel(): JSX.Element {
           </button>
         </div>
         {view === "selection" && <SelectionActions />}
+        {idle && <span class="faint">{state === "loading" ? "Loading the slice." : HINT}</span>}
       </div>
-      <div class="details-body">{view === "selection" ? <Selection /> : <InView />}</div>
+      {!idle && <div class="details-body">{view === "selection" ? <Selection /> : <InView />}</div>}
       <Announcer />
     </section>
   );
@@ -99,14 +104,7 @@ function SelectionActions(): JSX.Element | null {
 function Selection(): JSX.Element {
   const { state, value, detail } = timeline.selected.now.value;
   if (state === "error") return <p class="absent">{detail}</p>;
-  if (!value) {
-    return (
-      <p class="absent">
-        {state === "loading" ? "Loading the slice." : "Click a slice to see what it is and what it is connected to. Wheel zooms, drag moves, shift + drag marks an interval."}
-      </p>
-    );
-  }
-  return <SliceDetails slice={value} />;
+  return value ? <SliceDetails slice={value} /> : <></>;
 }
 
 function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
@@ -119,18 +117,20 @@ function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
       <div class="slice-facts">
         <h3 title={slice.name}>
           {kind >= 0 && <span class="swatch" style={{ background: kindColor(theme.value, kind) }} />}
-          <span data-testid="slice-name">{slice.name || "(unnamed)"}</span>
+          <span>
+            <span data-testid="slice-name">{slice.name || "(unnamed)"}</span>{" "}
+            <span class="faint">{slice.kind.toLowerCase().replaceAll("_", " ")}</span>
+          </span>
         </h3>
         <dl class="pairs">
           <Pair label="Duration" value={duration(slice.dur)} more={exact(slice.dur)} testId="slice-duration" />
           <Pair
             label="Self"
             value={duration(slice.self)}
-            more={slice.self !== null && slice.dur > 0 ? `${((slice.self / slice.dur) * 100).toFixed(1)} % outside its children` : undefined}
+            more={slice.self !== null && slice.self < slice.dur ? `${((slice.self / slice.dur) * 100).toFixed(1)} % outside its children` : undefined}
           />
-          <Pair label="Start" value={duration(start)} more={`${exact(start)} after the start of the trace`} />
+          <Pair label="Start" value={duration(start)} more={exact(start)} />
           <Pair label="At" value={clock(BigInt(slice.origin_ns) + BigInt(Math.round(slice.start)))} />
-          <Pair label="Kind" value={slice.kind.toLowerCase().replaceAll("_", " ")} />
           <Pair label="Lane" value={lanePath(timeline.tree.value, slice.lane) || slice.lane_name} />
           {slice.step !== null && slice.step >= 0 && <Pair label="Step" value={count(slice.step)} />}
         </dl>
@@ -258,11 +258,11 @@ function InView(): JSX.Element {
   const zero = timeline.whole.value.t0;
   const columns: Column[] = [
     { key: "name", label: "Slice", value: (i) => seen[i].name, hint: (i) => seen[i].name },
-    { key: "kind", label: "Kind", width: "130px", value: (i) => KIND_NAMES[seen[i].kind] ?? "other" },
+    { key: "kind", label: "Kind", width: 130, value: (i) => KIND_NAMES[seen[i].kind] ?? "other" },
     {
       key: "lane",
       label: "Lane",
-      width: "minmax(120px, 2fr)",
+      width: 220,
       value: (i) => timeline.tree.value.byId.get(seen[i].lane)?.info.name ?? "",
       hint: (i) => lanePath(timeline.tree.value, seen[i].lane),
     },

@@ -21,10 +21,8 @@ with Profiler(${text}, model) as prof:
       note: "The same for model.fit, on the TensorFlow backend.",
       code: `from stepscope_tf import ProfilerCallback
 
-model.fit(
-    dataset,
-    callbacks=[ProfilerCallback(${text})],
-)`,
+profiler = ProfilerCallback(${text})
+model.fit(dataset, callbacks=[profiler])`,
     },
     {
       title: "Open a trace you have",
@@ -71,16 +69,16 @@ function Snippet({ title, note, code }: { title: string; note: string; code: str
   };
   return (
     <section class="card snippet">
-      <h2>{title}</h2>
-      <p>{note}</p>
-      <div class="code">
-        <pre>
-          <code>{code}</code>
-        </pre>
+      <div class="snippet-head">
+        <h2>{title}</h2>
         <button type="button" class="copy" onClick={copy} aria-label={`Copy: ${title}`}>
           {copied ? "Copied" : "Copy"}
         </button>
       </div>
+      <p>{note}</p>
+      <pre class="code">
+        <code>{code}</code>
+      </pre>
     </section>
   );
 }

@@ -8,7 +8,7 @@ export interface Column {
   label: string;
   title?: string; // definition and unit
   numeric?: boolean;
-  width?: string; // of a CSS grid track
+  width?: number; // pixels; without it the column grows, from 74 for numbers and 180 for text
   value: (row: number) => number | string | null; // to sort by
   cell?: (row: number) => ComponentChildren; // what is shown, where it is not the value
   hint?: (row: number) => string; // tooltip of a cell
@@ -35,6 +35,15 @@ export function sortRows(count: number, column: Column | undefined, descending: 
     const by = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
     return by === 0 ? a - b : by * sign;
   });
+}
+
+// Header and rows are grids of their own: only tracks that do not depend on contents line up.
+// 7 pixels a letter hold any label, with its sort mark and padding.
+const leastWidth = (column: Column) => column.width ?? (column.numeric ? Math.max(74, column.label.length * 7 + 30) : 180);
+
+function track(column: Column): string {
+  if (column.width) return `${column.width}px`;
+  return `minmax(${leastWidth(column)}px, ${column.numeric ? 1 : 4}fr)`;
 }
 
 export function Table(props: {
@@ -93,7 +102,8 @@ export function Table(props: {
     }
   };
 
-  const tracks = columns.map((column) => column.width ?? (column.numeric ? "minmax(74px, 1fr)" : "minmax(160px, 4fr)")).join(" ");
+  const tracks = columns.map(track).join(" ");
+  const minWidth = `${columns.reduce((sum, column) => sum + leastWidth(column), 16)}px`;
   const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - EXTRA_ROWS);
   const last = Math.min(count, Math.ceil((view.top + view.height) / ROW_HEIGHT) + EXTRA_ROWS);
   const rows = [];
@@ -111,7 +121,7 @@ export function Table(props: {
       style={{ height: props.height ? `${props.height}px` : undefined }}
       onKeyDown={onKey}
     >
-      <div class="table-head" role="row" style={{ gridTemplateColumns: tracks }}>
+      <div class="table-head" role="row" style={{ gridTemplateColumns: tracks, minWidth }}>
         {columns.map((column) => (
           <div
             key={column.key}
@@ -128,14 +138,14 @@ export function Table(props: {
           </div>
         ))}
       </div>
-      <div class="table-body" role="rowgroup" style={{ height: `${count * ROW_HEIGHT}px` }}>
+      <div class="table-body" role="rowgroup" style={{ height: `${count * ROW_HEIGHT}px`, minWidth }}>
         {rows.map(({ at, row }) => (
           <div
             key={row}
             role="row"
             aria-rowindex={at + 2}
             class={`table-row${at % 2 ? " odd" : ""}${at === active ? " active" : ""}`}
-            style={{ gridTemplateColumns: tracks, top: `${at * ROW_HEIGHT}px` }}
+            style={{ gridTemplateColumns: tracks, minWidth, top: `${at * ROW_HEIGHT}px` }}
             onClick={() => props.onOpen?.(row)}
           >
             {columns.map((column) => (

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { StepsAnswer } from "../src/api";
+import { clampBars, makeBars, niceCeiling, type BarData } from "../src/charts/step-bars";
+import { deepRuns, nearestStep, stepAxis } from "../src/charts/step-time";
+import { ACTIVITIES, PHASES } from "../src/kinds";
+import { emptySteps, measured, stepName, totals, withPage } from "../src/steps";
+
+function page(offset: number, ids: number[], count: number, deep: (id: number) => boolean = () => false): StepsAnswer {
+  return {
+    origin_ns: "1000",
+    count,
+    offset,
+    id: ids,
+    label: ids.map((id) => `step ${id}`),
+    start: ids.map((id) => id * 100),
+    host: ids.map(() => 90),
+    duration: ids.map(() => 100),
+    complete: ids.map(() => true),
+    inferred: ids.map(() => false),
+    activity: { kernel: ids.map((id) => (deep(id) ? 70 : null)), cpu: ids.map((id) => (deep(id) ? 30 : null)) },
+    phase: { forward: ids.map(() => 60), other: ids.map(() => 30) },
+  };
+}
+
+test("pages join at their offsets, and a page that comes again replaces its part", () => {
+  let steps = withPage(emptySteps("0"), page(0, [0, 1, 2], 5));
+  steps = withPage(steps, page(3, [3, 4], 5));
+  assert.deepEqual(steps.id, [0, 1, 2, 3, 4]);
+  assert.equal(steps.origin, "1000");
+  steps = withPage(steps, page(3, [3, 4, 5], 6, (id) => id === 4));
+  assert.deepEqual(steps.id, [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual(steps.activity.kernel, [null, null, null, null, 70, null]);
+  assert.deepEqual(steps.phase.backward, [null, null, null, null, null, null]);
+});
+
+test("sums hold over measured steps only, and 0 is not null", () => {
+  const steps = withPage(emptySteps("0"), page(0, [0, 1, 2, 3], 4, (id) => id < 2));
+  const activity = totals(steps.activity, ACTIVITIES, steps.count);
+  assert.equal(activity.steps, 2);
+  assert.equal(activity.total_ns, 2 * (70 + 30));
+  assert.deepEqual(activity.shares, [
+    { key: "kernel", ns: 140, ratio: 0.7 },
+    { key: "cpu", ns: 60, ratio: 0.3 },
+  ]);
+  assert.equal(totals(steps.phase, PHASES, steps.count).steps, 4);
+  assert.deepEqual(measured(steps.activity, 4), [0, 1]);
+});
+
+test("a step without a number is called by its marker, else by its place", () => {
+  const steps = withPage(emptySteps("0"), page(0, [2310], 1));
+  assert.equal(stepName(steps, 0), "2,310");
+  assert.equal(stepName({ ...steps, id: [null] }, 0), "step 2310");
+  assert.equal(stepName({ ...steps, id: [null], label: [null] }, 0), "#1");
+});
+
+test("the x axis has the steps' numbers where they increase, else their places", () => {
+  assert.deepEqual(stepAxis([5, 6, 9]), [5, 6, 9]);
+  assert.deepEqual(stepAxis([5, 5, 6]), [0, 1, 2]);
+  assert.deepEqual(stepAxis([5, null, 6]), [0, 1, 2]);
+  assert.equal(nearestStep([5, 6, 9], 7.6), 2);
+  assert.equal(nearestStep([], 3), -1);
+});
+
+test("steps in depth are told as runs", () => {
+  const steps = withPage(emptySteps("0"), page(0, [0, 1, 2, 3, 4, 5], 6, (id) => id === 1 || id === 2 || id === 5));
+  assert.deepEqual(deepRuns(steps, stepAxis(steps.id)), [[1, 2], [5, 5]]);
+});
+
+function bars(values: number[], share = false): BarData {
+  return {
+    rows: values.map((_, i) => i),
+    name: String,
+    number: (row) => row,
+    parts: [{ key: "a", color: "#000000", values: values.map((v) => v / 2) }],
+    whole: values,
+    share,
+  };
+}
+
+test("one bar a step where there is room, else the mean of several with their highest", () => {
+  const data = bars([10, 20, 30, 40]);
+  const wide = makeBars(data, { from: 0, to: 4 }, 400);
+  assert.deepEqual(wide.map((bar) => [bar.from, bar.to, bar.parts[0], bar.rest, bar.most]), [
+    [0, 1, 5, 5, 10],
+    [1, 2, 10, 10, 20],
+    [2, 3, 15, 15, 30],
+    [3, 4, 20, 20, 40],
+  ]);
+  const narrow = makeBars(data, { from: 0, to: 4 }, 6);
+  assert.deepEqual(narrow.map((bar) => [bar.from, bar.to, bar.parts[0], bar.most]), [
+    [0, 2, 7.5, 20],
+    [2, 4, 17.5, 40],
+  ]);
+});
+
+test("as shares every bar is 1 high; an unmeasured step is all rest", () => {
+  const data = bars([10, 40], true);
+  data.parts[0].values[1] = null;
+  const made = makeBars(data, { from: 0, to: 2 }, 100);
+  assert.deepEqual(made.map((bar) => [bar.parts[0], bar.rest, bar.most]), [[0.5, 0.5, 1], [0, 1, 1]]);
+});
+
+test("panning does not change what a bar averages", () => {
+  const data = bars(Array.from({ length: 1000 }, (_, i) => i));
+  const a = makeBars(data, { from: 0, to: 500 }, 300);
+  const b = makeBars(data, { from: 7.3, to: 507.3 }, 300);
+  assert.ok(b.every((bar) => a.some((other) => other.from === bar.from && other.to === bar.to) || bar.from >= 500));
+});
+
+test("the view of the bars stays inside the steps", () => {
+  assert.deepEqual(clampBars({ from: -5, to: 5 }, 100), { from: 0, to: 10 });
+  assert.deepEqual(clampBars({ from: 95, to: 105 }, 100), { from: 90, to: 100 });
+  assert.deepEqual(clampBars({ from: 3, to: 3.5 }, 100), { from: 3, to: 8 });
+  assert.deepEqual(clampBars({ from: 0, to: 9 }, 3), { from: 0, to: 3 });
+});
+
+test("axis ends are round and not below the highest bar", () => {
+  assert.equal(niceCeiling(157), 200);
+  assert.equal(niceCeiling(101), 150);
+  assert.equal(niceCeiling(0), 1);
+});

@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LaneInfo, LaneType } from "../src/api";
+import {
+  buildTree,
+  COUNTER_HEIGHT,
+  defaultFold,
+  foldedLanes,
+  foldsHiding,
+  HEADER_HEIGHT,
+  lanePath,
+  LANE_PADDING,
+  layout,
+  ROW_PITCH,
+  sliceY,
+  visibleRows,
+} from "../src/timeline/tree";
+
+function lane(id: number, parent: number | null, type: LaneType, rows = 0): LaneInfo {
+  return { id, parent, type, name: `lane ${id}`, rows, events: rows * 10, busy_ns: rows * 100 };
+}
+
+const LANES = [
+  lane(1, null, "host"),
+  lane(2, 1, "process"),
+  lane(3, 2, "thread", 4),
+  lane(4, 2, "device"),
+  lane(5, 4, "stream", 1),
+  lane(6, 1, "counter"),
+];
+
+test("lanes stand below their parents, each with the height of its rows", () => {
+  const { rows, height } = layout(buildTree(LANES), new Set());
+  const thread = 4 * ROW_PITCH + 2 * LANE_PADDING;
+  assert.deepEqual(rows.map((row) => row.node.info.id), [1, 2, 3, 4, 5, 6]);
+  assert.deepEqual(rows.map((row) => row.height), [HEADER_HEIGHT, HEADER_HEIGHT, thread, HEADER_HEIGHT, HEADER_HEIGHT, COUNTER_HEIGHT]);
+  assert.deepEqual(rows.map((row) => row.node.level), [0, 1, 2, 2, 3, 1]);
+  assert.equal(height, 4 * HEADER_HEIGHT + thread + COUNTER_HEIGHT);
+});
+
+test("a folded group hides its lanes, a folded thread all but its first row", () => {
+  const tree = buildTree(LANES);
+  assert.deepEqual(layout(tree, new Set([2])).rows.map((row) => row.node.info.id), [1, 2, 6]);
+  const thread = layout(tree, new Set([3])).index.get(3)!;
+  assert.deepEqual([thread.rows, thread.height, thread.folded], [1, HEADER_HEIGHT, true]);
+});
+
+test("a lane with an unknown parent is shown as a root", () => {
+  const tree = buildTree([lane(9, 77, "thread", 1)]);
+  assert.equal(tree.roots.length, 1);
+});
+
+test("only the rows in view are drawn", () => {
+  const all = layout(buildTree(LANES), new Set());
+  assert.deepEqual(visibleRows(all, 0, 30).map((row) => row.node.info.id), [1, 2]);
+  assert.deepEqual(visibleRows(all, 50, 60).map((row) => row.node.info.id), [3]);
+  assert.deepEqual(visibleRows(all, all.height, all.height + 100), []);
+});
+
+test("an arrow ends at the slice, or at the nearest lane above it that shows", () => {
+  const tree = buildTree(LANES);
+  const open = layout(tree, new Set());
+  const thread = open.index.get(3)!;
+  assert.deepEqual(sliceY(tree, open, 3, 1), { y: thread.y + LANE_PADDING + ROW_PITCH + (ROW_PITCH - 1) / 2, exact: true });
+  const folded = layout(tree, new Set([4]));
+  const device = folded.index.get(4)!;
+  assert.deepEqual(sliceY(tree, folded, 5, 0), { y: device.y + device.height - 6, exact: false });
+  assert.equal(sliceY(tree, open, 99, 0), null);
+});
+
+test("what must unfold for a slice to show", () => {
+  const tree = buildTree(LANES);
+  assert.deepEqual(foldsHiding(tree, new Set([2, 3]), 3, 2), [3, 2]);
+  assert.deepEqual(foldsHiding(tree, new Set([3]), 3, 0), []);
+});
+
+test("the user's folding is told as the difference to the default", () => {
+  assert.deepEqual([...foldedLanes(new Set([1, 2]), [2, 5])], [1, 5]);
+});
+
+test("many cores fold by default; a tall process keeps its two busiest threads open", () => {
+  const cores = [lane(1, null, "host"), lane(2, 1, "group"), lane(3, 2, "group"), ...Array.from({ length: 16 }, (_, i) => lane(10 + i, 3, "counter"))];
+  assert.deepEqual([...defaultFold(buildTree(cores), 900)], [3]);
+  const threads = [lane(1, null, "process"), ...Array.from({ length: 6 }, (_, i) => lane(10 + i, 1, "thread", 20 + i))];
+  assert.deepEqual([...defaultFold(buildTree(threads), 900)].sort(), [10, 11, 12, 13]);
+  assert.equal(defaultFold(buildTree(LANES), 900).size, 0);
+});
+
+test("the path of a lane", () => {
+  assert.equal(lanePath(buildTree(LANES), 5), "lane 1 / lane 2 / lane 4 / lane 5");
+});
