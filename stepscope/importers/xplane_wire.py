@@ -102,10 +102,11 @@ def looks_like_xspace(head: bytes) -> bool:
         return False
     if first.number != 1:
         return first.end <= len(head) and head[first.start : first.end].decode("utf-8", "replace").isprintable()
+    inner: list[Field] = []
     try:
-        inner = list(islice(fields(head, first.start, min(first.end, len(head)), clip=True), 3))
+        inner.extend(islice(fields(head, first.start, min(first.end, len(head)), clip=True), 3))
     except Fault:
-        return False
+        pass  # the head may end inside a field
     plane = ((f.number == 1 and f.wire == VARINT) or (2 <= f.number <= 6 and f.wire == LENGTH) for f in inner)
     return bool(inner) and all(plane)
 
