@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
@@ -36,6 +36,10 @@ FLUSH_S = 0.5
 MAX_PENDING = 1_000_000
 
 _SELF_COST_SAMPLES = 200
+_PHASE = int(Kind.PHASE)
+
+#: kind, name, start_ns, end_ns, step, args: a span as ``Recorder.defer`` takes it.
+Row = tuple[int, str, int, int, int, dict | None]
 
 #: The recorder that annotations go to, or None. Read on every annotation: keep it a plain module variable.
 active: Recorder | None = None
@@ -90,7 +94,8 @@ class Recorder:
             "ended_ns": None,
             **(about or {}),
         }
-        self._pending: deque[tuple[int, str, int, int, int, int, dict | None]] = deque()
+        # (kind, name, start_ns, dur_ns, step, tid, args), or what makes such rows: (function, its args, tid)
+        self._pending: deque[tuple[Any, ...]] = deque()
         self._dropped = 0
         self._flush_ns = 0
         self._writer: StreamWriter | None = None
@@ -134,6 +139,32 @@ class Recorder:
         except AttributeError:
             tid = _thread.tid = threading.get_native_id()
         self._pending.append((kind, name, start_ns, end_ns - start_ns, step, tid, args))
+
+    def phases(self, step: int, phases: Sequence[tuple[str, int, int]]) -> None:
+        """Keep the phases of one step, (name, start_ns, end_ns) each: many spans at the price of two."""
+        if not self.enabled:
+            return
+        if len(self._pending) >= MAX_PENDING:
+            self._dropped += len(phases)
+            return
+        try:
+            tid = _thread.tid
+        except AttributeError:
+            tid = _thread.tid = threading.get_native_id()
+        self._pending.extend([(_PHASE, name, start, end - start, step, tid, None) for name, start, end in phases])
+
+    def defer(self, rows: Callable[..., list[Row]], *args: Any) -> None:
+        """Keep spans that the writer thread makes out of ``args``: ``rows(*args)``. This is the cheapest."""
+        if not self.enabled:
+            return
+        if len(self._pending) >= MAX_PENDING:
+            self._dropped += 1
+            return
+        try:
+            tid = _thread.tid
+        except AttributeError:
+            tid = _thread.tid = threading.get_native_id()
+        self._pending.append((rows, args, tid))
 
     def note(self, code: str, detail: str, count: int = 1) -> None:
         """Leave a data quality note in worker.json with the next write."""
@@ -194,10 +225,15 @@ class Recorder:
     def _drain(self, writer: StreamWriter) -> None:
         rows = []
         for _ in range(len(self._pending)):  # spans that arrive meanwhile wait for the next round
-            rows.append(self._pending.popleft())
+            row = self._pending.popleft()
+            if len(row) == 3:
+                make, args, tid = row
+                rows += [(k, n, start, end - start, step, tid, a) for k, n, start, end, step, a in make(*args)]
+            else:
+                rows.append(row)
         if not rows:
             return
-        kinds, names, starts, durs, steps, tids, args = zip(*rows, strict=True)
+        kinds, names, starts, durs, steps, tids, details = zip(*rows, strict=True)
         offset_ns = self.clock.offset_ns
         self._name_threads(set(tids))
         writer.append(
@@ -208,7 +244,7 @@ class Recorder:
                 "dur_ns": durs,
                 "step": steps,
                 "tid": tids,
-                "args": [None if a is None else json.dumps(a, default=repr) for a in args],
+                "args": [None if a is None else json.dumps(a, default=repr) for a in details],
             }
         )
 

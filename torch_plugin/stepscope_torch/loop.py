@@ -1,4 +1,8 @@
-"""The training loop as the hooks see it: the stack of open phases on the training thread.
+"""The training loop as the hooks see it: marks in the order of time, and the phases that they make.
+
+A hook only appends a mark. What the marks mean is worked out once a step, when the next batch is asked
+for (or the next forward begins, in a loop without a DataLoader): code that runs in pieces, between the
+operators of the training, runs with cold caches and costs three times as much.
 
 Phases nest in few ways that mean something (an optimizer's closure runs forward and backward, a forward
 may copy to the device); every other nesting belongs to the outer phase: a DataLoader inside a dataset,
@@ -12,11 +16,12 @@ from collections import deque
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from stepscope.recorder import Recorder
+from stepscope_torch.regular import Regular, learn
 from stepscope_torch.steps import INPUT_WAIT, StepTracker
 from stepscope_torch.window import DeepWindows
 
@@ -27,28 +32,31 @@ BACKWARD = "backward"
 OPTIMIZER = "optimizer"
 H2D = "h2d"
 
-#: The phases that each phase may lie in and still count as itself. At the top of the loop all count.
-_INSIDE = {
-    INPUT_WAIT: frozenset[str](),
-    FORWARD: frozenset({OPTIMIZER}),
-    BACKWARD: frozenset({FORWARD, OPTIMIZER}),
-    OPTIMIZER: frozenset[str](),
-    H2D: frozenset({FORWARD, OPTIMIZER}),
-}
+# Codes of marks. Each begin of a phase is its number in _PHASES; a forward is marked with how it runs besides.
+_INPUT, _FORWARD, _BACKWARD, _OPTIMIZER, _H2D = range(5)
+_PHASES = (INPUT_WAIT, FORWARD, BACKWARD, OPTIMIZER, H2D)
+_END = 8  # added to the code of a phase
+_GRAD, _TRAINING = 16, 32  # added to _FORWARD
+_EXHAUSTED = 64  # instead of the end of _INPUT: there was no further batch
+_COUNTS = 128  # added to the end of _OPTIMIZER: this one ends a step of the loop
 
-#: Every so many steps the hooks time themselves.
-_SAMPLE_EVERY = 32
+#: The phases that each phase may lie in and still count as itself. At the top of the loop all count.
+_INSIDE: tuple[frozenset[int], ...] = (
+    frozenset(),
+    frozenset({_OPTIMIZER}),
+    frozenset({_FORWARD, _OPTIMIZER}),
+    frozenset(),
+    frozenset({_FORWARD, _OPTIMIZER}),
+)
+
+#: Entries of three a mark that are kept at most before they are worked off, where nothing else makes that happen.
+_MAX_ENTRIES = 3 * 256
+#: After so many steps at the latest one is worked out in full again, regular or not.
+_CHECK_EVERY = 16
+#: The hooks time themselves from one check to the next, once in so many.
+_SAMPLE_EVERY = 8
 
 _is_grad_enabled = torch.is_grad_enabled
-
-
-class Open(NamedTuple):
-    """A phase that has begun. ``counts`` is False where it belongs to the phase around it."""
-
-    phase: str
-    token: object  # what ends it: the module, the optimizer, the call itself
-    start: int
-    counts: bool
 
 
 class Loop:
@@ -62,188 +70,288 @@ class Loop:
         self.recorder = recorder
         self.windows = windows
         self.tracker = StepTracker(recorder, perf_counter_ns())
-        self.stack: list[Open] = []
-        self.hook_ns: deque[int] = deque(maxlen=1000)  # self time of the hooks in each sampled step
+        self.hook_ns: deque[int] = deque(maxlen=1000)  # self time of the hooks a step, one figure a sample
         self.unclosed = 0  # phases that never ended, since an exception passed their end by
         self.other_threads = 0  # forwards, backwards and optimizer steps of other threads
-        #: Called after each segment until they return False.
+        self.is_broken = False  # the marks could not be made sense of: nothing more can come of them
+        #: Called after each segment until they return False; regular steps have to wait for them.
         self.after_segment: list[Callable[[], bool]] = []
+        #: Called every ``_CHECK_EVERY`` steps.
+        self.checks: list[Callable[[], None]] = []
+        #: Code, perf_counter_ns, and what the end of the phase is known by, of each mark in turn.
+        self._marks: list[Any] = []
+        self._read = 0  # entries that have been worked off and are kept, for a regular step to begin with
+        self._known: Regular | None = None
+        self._regular_until: float = 0  # the step before which nothing but regular steps needs to be done
+        self._stack: list[tuple[int, int, object, bool]] = []  # phase, start, ..., whether it counts as itself
+        self._at_once = False  # the next forward or copy may end a step: work off the marks with it
+        self._stepped_in_backward = False
         self._thread = 0  # the training thread, once known
         self._loader_thread = get_ident()
+        self._next_check = _CHECK_EVERY
         self._sampled = False
         self._sample_ns = 0
-        self._steps_at_sample = 0
+        self._sample_start = 0
 
-    # -- batches ---------------------------------------------------------------------------------------
+    # -- called by the hooks ---------------------------------------------------------------------------
 
-    def input_begin(self) -> int:
-        """The start of a wait for a batch, 0 where it is none of the training loop's."""
-        entered = now = perf_counter_ns()
-        if get_ident() != self._loader_thread:
-            return 0
-        stack = self.stack
-        if stack:
-            if any(entry.phase == INPUT_WAIT for entry in stack):
-                return 0
-            self._drop(0)  # an exception has passed the end of these by
-        tracker = self.tracker
-        if tracker.input_begin(now):
-            now = self._segment_ended(now)
-        if self.windows.is_open and not tracker.is_open:
-            self.windows.enter_step(tracker.number)
-        stack.append(Open(INPUT_WAIT, None, now, True))
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - entered
-        return now
-
-    def input_end(self, start: int, got_batch: bool) -> None:
+    def input_begin(self) -> bool:
+        """A batch is asked for; False where it is none of the training loop's."""
         now = perf_counter_ns()
-        self.stack.clear()
-        if got_batch:
-            self.tracker.input_end(start, now)
+        if get_ident() != self._loader_thread:
+            return False
+        marks = self._marks
+        marks += (_INPUT, now, None)
+        known = self._known
+        if (
+            known is not None
+            and marks[0::3] == known.codes
+            and marks[2::3] == known.tokens
+            and self.tracker.number < self._regular_until
+        ):
+            self.recorder.defer(known.rows, self.tracker.number, marks[1::3])
+            self.tracker.count_regular()
+            self._stack = [(_INPUT, now, None, True)]
+            self._marks = [_INPUT, now, None]
+            self._at_once = False
         else:
-            self.tracker.input_exhausted()
-            if self.windows.is_open and not self.tracker.is_open:
-                self.windows.void_step()
+            self._work_off()
+        if self._sampled:
+            self._sample_ns += perf_counter_ns() - now
+        return True
+
+    def input_end(self, got_batch: bool) -> None:
+        now = perf_counter_ns()
+        if got_batch:
+            self._marks += (_INPUT + _END, now, None)
+        else:
+            self._marks += (_EXHAUSTED, now, None)
+            self._work_off()
         if self._sampled:
             self._sample_ns += perf_counter_ns() - now
 
-    # -- forward ---------------------------------------------------------------------------------------
-
     def forward_begin(self, module: torch.nn.Module) -> None:
-        entered = now = perf_counter_ns()
+        now = perf_counter_ns()
         if get_ident() != self._thread and not self._claim_thread():
             return
-        stack = self.stack
-        counts = not stack or self._counts(FORWARD)
-        if counts:
-            tracker = self.tracker
-            grad, training, key = _is_grad_enabled(), module.training, id(module)
-            # The closure of an optimizer's step: the iteration began with that step.
-            begin = stack[0].start if stack else now
-            if tracker.forward_ends(begin, key, grad, training):
-                begin = self._segment_ended(begin)
-                if begin > now:
-                    now = begin
-                    stack[:] = [entry._replace(start=now) for entry in stack]
-            tracker.begin(begin)
-            tracker.forward_begin(key, grad, training)
-            if self.windows.is_open:
-                self._mark_window()
-        stack.append(Open(FORWARD, module, now, counts))
+        if _is_grad_enabled() and module.training:
+            self._marks += (_FORWARD + _GRAD + _TRAINING, now, module)
+            if self._at_once:
+                self._work_off()
+        else:
+            how = (_GRAD if _is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
+            self._marks += (_FORWARD + how, now, module)
+            self._work_off()  # so that annotations inside know that they are in no step
         if self._sampled:
-            self._sample_ns += perf_counter_ns() - entered
+            self._sample_ns += perf_counter_ns() - now
 
     def forward_end(self, module: torch.nn.Module) -> None:
         now = perf_counter_ns()
         if get_ident() == self._thread:
-            self._end(module, now)
+            self._marks += (_FORWARD + _END, now, module)
+            if len(self._marks) > _MAX_ENTRIES:
+                self._work_off()
             if self._sampled:
                 self._sample_ns += perf_counter_ns() - now
 
-    # -- backward, copies to the device: one call each -------------------------------------------------
-
-    def call_begin(self, phase: str) -> Open | None:
-        """A call that is a phase begins; None where it is none of the training loop's, or part of another."""
-        entered = now = perf_counter_ns()
-        if phase is H2D:
-            if get_ident() != self._loader_thread:
-                return None
-        elif get_ident() != self._thread and not self._claim_thread():
-            return None
-        stack = self.stack
-        if not stack:
-            tracker = self.tracker
-            if phase is H2D and tracker.iteration_ends(now):
-                now = self._segment_ended(now)
-            tracker.begin(now)
-            if self.windows.is_open:
-                self._mark_window()
-        elif not self._counts(phase):
-            return None
-        entry = Open(phase, object(), now, True)
-        stack.append(entry)
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - entered
-        return entry
-
-    def call_end(self, entry: Open) -> None:
+    def backward_begin(self) -> bool:
         now = perf_counter_ns()
-        self._end(entry.token, now)
+        if get_ident() != self._thread and not self._claim_thread():
+            return False
+        self._marks += (_BACKWARD, now, None)
+        if self._sampled:
+            self._sample_ns += perf_counter_ns() - now
+        return True
+
+    def backward_end(self) -> None:
+        now = perf_counter_ns()
+        self._marks += (_BACKWARD + _END, now, None)
         if self._sampled:
             self._sample_ns += perf_counter_ns() - now
 
-    # -- optimizer -------------------------------------------------------------------------------------
+    def h2d_begin(self) -> bool:
+        now = perf_counter_ns()
+        if get_ident() != self._loader_thread:
+            return False
+        self._marks += (_H2D, now, None)
+        if self._at_once:
+            self._work_off()
+        if self._sampled:
+            self._sample_ns += perf_counter_ns() - now
+        return True
+
+    def h2d_end(self) -> None:
+        now = perf_counter_ns()
+        self._marks += (_H2D + _END, now, None)
+        if len(self._marks) > _MAX_ENTRIES:
+            self._work_off()
+        if self._sampled:
+            self._sample_ns += perf_counter_ns() - now
 
     def optimizer_begin(self, token: object) -> None:
-        entered = now = perf_counter_ns()
+        now = perf_counter_ns()
         if get_ident() != self._thread and not self._claim_thread():
             return
-        stack = self.stack
-        if stack and (stack[0].phase == FORWARD or any(entry.token is token for entry in stack)):
-            self._drop(0)  # no model steps an optimizer in its forward: an exception has passed its end by
-        counts = not stack
-        if counts:
-            self.tracker.begin(now)
-        stack.append(Open(OPTIMIZER, token, now, counts))
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - entered
-
-    def optimizer_end(self, token: object, ends_step: bool) -> None:
-        now = perf_counter_ns()
-        if get_ident() != self._thread:
-            # Steps in the hooks of gradients run on autograd's device threads.
-            if ends_step and self.stack and self.stack[-1].phase == BACKWARD:
-                self.tracker.stepped = True
-            return
-        self._end(token, now)
-        if ends_step:
-            self.tracker.optimizer_ran(now)
+        self._marks += (_OPTIMIZER, now, token)
         if self._sampled:
             self._sample_ns += perf_counter_ns() - now
 
-    # -- the user's own step calls ---------------------------------------------------------------------
+    def optimizer_end(self, token: object, counts: bool) -> None:
+        now = perf_counter_ns()
+        if get_ident() == self._thread:
+            self._marks += (_OPTIMIZER + _END + (_COUNTS if counts else 0), now, token)
+            self._at_once = True
+            if self._sampled:
+                self._sample_ns += perf_counter_ns() - now
+        elif counts and self._marks[-3:-2] == [_BACKWARD]:
+            # Optimizers that step in the hooks of gradients run on autograd's device threads.
+            self._stepped_in_backward = True
 
-    def mark(self) -> None:
+    def step(self) -> None:
+        """The user says that a step ends here."""
         now = perf_counter_ns()
         self._thread = self._loader_thread = get_ident()
+        self._work_off()
         self._drop(0)
         self.tracker.mark(now)
         self._segment_ended(now)
 
     def finish(self) -> None:
+        """The recording ends."""
+        self._work_off()
         self._drop(0)
         self.tracker.finish()
 
-    @property
-    def is_training_thread(self) -> bool:
-        return get_ident() == (self._thread or self._loader_thread)
-
     def takes_forward(self) -> bool:
         """Whether a forward that begins now is an outermost one of the training loop."""
-        return self.is_training_thread and (not self.stack or self._counts(FORWARD))
+        if get_ident() != (self._thread or self._loader_thread):
+            return False
+        self._work_off()
+        return self._counts(_FORWARD)
 
-    # -- inside ----------------------------------------------------------------------------------------
+    # -- what the marks mean ---------------------------------------------------------------------------
 
-    def _counts(self, phase: str) -> bool:
-        outer = self.stack[-1]
-        return outer.counts and outer.phase in _INSIDE[phase]
+    def _work_off(self) -> None:
+        try:
+            tracker, marks = self.tracker, self._marks
+            from_input = self._read  # a step may have begun with the mark that was kept, and nothing else
+            before = tracker.number
+            self._interpret(marks[self._read :])
+            begins_step = len(self._stack) == 1 and self._stack[0][0] == _INPUT and tracker.start is None
+            self._known = None
+            if begins_step and not tracker.manual and not self.windows.is_open:
+                if from_input and tracker.number == before + 1 and not self.after_segment:
+                    self._known = learn(marks[0::3], marks[2::3], marks[1::3], tracker.last_phases)
+                self._marks = [_INPUT, self._stack[0][1], None]
+                self._read = 3
+            else:
+                self._marks = []
+                self._read = 0
+        except BaseException:
+            self.is_broken = True
+            self._marks = []
+            raise
 
-    def _end(self, token: object, now: int) -> None:
-        """Close the phase that ``token`` opened, and drop what was left open inside it."""
-        stack = self.stack
-        for i in range(len(stack) - 1, -1, -1):
-            if stack[i].token is token:
-                if i < len(stack) - 1:
-                    self._drop(i + 1)
-                phase, _, start, counts = stack.pop()
+    def _interpret(self, marks: list[Any]) -> None:
+        stack, tracker = self._stack, self.tracker
+        entries = iter(marks)
+        for code, now, token in zip(entries, entries, entries, strict=True):
+            if code & _END:
+                self._end(code & 7, now, token)
+                if code & _COUNTS:
+                    tracker.optimizer_ran(now)
+            elif code == _EXHAUSTED:
+                self._exhausted()
+            else:
+                phase = code & 7
+                counts = not stack or self._counts(phase)
+                if phase == _INPUT:
+                    counts, now = self._input(now)
+                elif phase == _FORWARD:
+                    if counts:
+                        now = self._forward(now, id(token), code & _GRAD != 0, code & _TRAINING != 0)
+                elif phase == _OPTIMIZER and stack:
+                    if self._is_stale(token):
+                        self._drop(0)
+                        counts = True
+                elif phase == _H2D and not stack and tracker.stepped and tracker.iteration_ends(now):
+                    now = self._segment_ended(now)
+                if counts and tracker.start is None and phase != _INPUT:
+                    tracker.begin(now)
+                stack.append((phase, now, token, counts))
+        self._at_once = tracker.stepped or tracker.is_validating or self.windows.is_open
+        if self.windows.is_open:
+            self._mark_window()
+
+    def _counts(self, phase: int) -> bool:
+        """Whether a phase that begins now counts as itself, or as part of what is open."""
+        if not self._stack:
+            return True
+        outer, _, _, outer_counts = self._stack[-1]
+        return outer_counts and outer in _INSIDE[phase]
+
+    def _input(self, now: int) -> tuple[bool, int]:
+        if self._stack:
+            if any(phase == _INPUT for phase, _, _, _ in self._stack):
+                return False, now
+            self._drop(0)  # an exception has passed the end of these by
+        if self.tracker.input_begin(now):
+            now = self._segment_ended(now)
+        return True, now
+
+    def _exhausted(self) -> None:
+        """The open wait was none: it found the end of the data."""
+        while self._stack:
+            phase, _, _, counts = self._stack.pop()
+            if phase == _INPUT:
                 if counts:
-                    self.tracker.add(phase, start, now)
+                    self.tracker.input_exhausted()
+                    if self.windows.is_open and self.tracker.start is None:
+                        self.windows.void_step()
                 return
 
+    def _forward(self, now: int, module: int, grad: bool, training: bool) -> int:
+        tracker, stack = self.tracker, self._stack
+        # In the closure of an optimizer's step: the iteration began with that step.
+        begin = stack[0][1] if stack else now
+        if tracker.forward_ends(begin, module, grad, training):
+            begin = self._segment_ended(begin)
+            if begin > now:
+                now = begin
+                stack[:] = [(phase, now, token, counts) for phase, _, token, counts in stack]
+        tracker.begin(begin)
+        tracker.forward_begin(module, grad, training)
+        return now
+
+    def _is_stale(self, optimizer: object) -> bool:
+        """Whether what is open must have been left by an exception.
+
+        No model steps an optimizer in its forward, and no optimizer's step calls itself.
+        """
+        return self._stack[0][0] == _FORWARD or any(token is optimizer for _, _, token, _ in self._stack)
+
+    def _end(self, phase: int, now: int, token: object) -> None:
+        """Close the phase that began with ``token``, and drop what was left open inside it."""
+        stack = self._stack
+        for i in range(len(stack) - 1, -1, -1):
+            opened, start, its_token, counts = stack[i]
+            if opened == phase and its_token is token:
+                if i < len(stack) - 1:
+                    self._drop(i + 1)
+                stack.pop()
+                if phase == _INPUT:
+                    if counts:
+                        self.tracker.input_end(start, now)
+                elif counts:
+                    self.tracker.add(_PHASES[phase], start, now)
+                break
+        if phase == _BACKWARD and self._stepped_in_backward:
+            self._stepped_in_backward = False
+            self.tracker.optimizer_ran(now)
+
     def _drop(self, first: int) -> None:
-        self.unclosed += sum(entry.counts for entry in self.stack[first:])
-        del self.stack[first:]
+        self.unclosed += sum(counts for _, _, _, counts in self._stack[first:])
+        del self._stack[first:]
 
     def _claim_thread(self) -> bool:
         """Whether this thread is the training thread: the first one that trains is."""
@@ -253,27 +361,35 @@ class Loop:
         self._thread = get_ident()
         if self._thread != self._loader_thread:
             self._loader_thread = self._thread
-            self.stack.clear()
+            self._marks, self._read = [], 0
+            self._stack.clear()
         return True
 
     def _mark_window(self) -> None:
         if self.tracker.is_validating:
             self.windows.enter_validation()
-        else:
+        elif self.tracker.start is not None or self._stack:
             self.windows.enter_step(self.tracker.number)
 
     def _segment_ended(self, now: int) -> int:
         """Between two segments: the place to start and stop deep windows. Returns when the next one begins."""
-        steps = self.tracker.steps
-        if self._sampled:
-            self._sampled = False
-            if steps == self._steps_at_sample + 1:
-                self.hook_ns.append(self._sample_ns)
+        tracker = self.tracker
+        number = tracker.number
+        if number >= self._next_check:
+            self._check(number)
         if self.after_segment:
             self.after_segment[:] = [call for call in self.after_segment if call()]
-        stalled = self.windows.at_boundary(self.tracker.number, steps, self.tracker.last_step_ns)
-        if steps % _SAMPLE_EVERY == _SAMPLE_EVERY // 2:
-            self._sampled = True
-            self._sample_ns = 0
-            self._steps_at_sample = steps
+        stalled = self.windows.at_boundary(number, tracker.steps, tracker.last_step_ns)
+        # A regular step may end where the step after it has nothing to do here.
+        self._regular_until = min(self._next_check, self.windows.quiet_until) - 1
         return perf_counter_ns() if stalled else now
+
+    def _check(self, number: int) -> None:
+        if self._sampled:
+            self.hook_ns.append(self._sample_ns // (number - self._sample_start))
+        self._sampled = number // _CHECK_EVERY % _SAMPLE_EVERY == 1
+        self._sample_ns = 0
+        self._sample_start = number
+        self._next_check = (number // _CHECK_EVERY + 1) * _CHECK_EVERY
+        for check in self.checks:
+            check()

@@ -19,7 +19,8 @@ from stepscope_torch.loop import BACKWARD, FORWARD, H2D, OPTIMIZER, Loop
 from stepscope_torch.patches import Patch
 from stepscope_torch.steps import INPUT_WAIT
 
-is_compiling = torch.compiler.is_compiling
+# Dynamo takes it for True and drops what follows; it costs 27 ns, torch.compiler.is_compiling 75.
+is_compiling = torch.compiler.is_dynamo_compiling
 
 Failed = Callable[[str, Exception], None]
 
@@ -63,31 +64,28 @@ class InputWait(Part):
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __next__(iterator: Any) -> Any:
-            if is_compiling() or not self.live:
-                return original(iterator)
-            start = self._begin()
-            if not start:
+            if is_compiling() or not self.live or not self._begin():
                 return original(iterator)
             try:
                 batch = original(iterator)
             except BaseException as error:
-                self._end(start, not isinstance(error, StopIteration))
+                self._end(not isinstance(error, StopIteration))
                 raise
-            self._end(start, True)
+            self._end(True)
             return batch
 
         return __next__
 
-    def _begin(self) -> int:
+    def _begin(self) -> bool:
         try:
             return self.loop.input_begin()
         except Exception as error:
             self.fail(error)
-            return 0
+            return False
 
-    def _end(self, start: int, got_batch: bool) -> None:
+    def _end(self, got_batch: bool) -> None:
         try:
-            self.loop.input_end(start, got_batch)
+            self.loop.input_end(got_batch)
         except Exception as error:
             self.fail(error)
 
@@ -161,7 +159,7 @@ class Forward(Part):
         super().remove()
         for module, wrapped in self._compiled:
             if vars(module).get("_compiled_call_impl") is wrapped:
-                module._compiled_call_impl = wrapped.__wrapped__  # type: ignore[attr-defined]
+                module._compiled_call_impl = wrapped.__wrapped__
 
     def _look(self) -> bool:
         """After each segment, until the first complete step: was a forward seen in it?"""
@@ -176,9 +174,11 @@ class Forward(Part):
                     self._hook(module)
                 if not found:
                     self._not_found()
-            elif FORWARD not in tracker.phases_seen:
-                # The model is called through a wrapper, or was compiled in place after it was given to us.
-                self._search()
+            elif FORWARD not in tracker.phases_seen and self.model is not None:
+                if getattr(self.model, "_compiled_call_impl", None) is not None and not self._compiled:
+                    self._wrap_compiled(self.model)  # compiled in place after it was given to us
+                    return False
+                self._search()  # what the loop calls is a wrapper around it
                 return True
         except Exception as error:
             self.fail(error)
@@ -244,41 +244,7 @@ class Forward(Part):
             self.fail(error)
 
 
-class _Calls(Part):
-    """Phases that are one call each of a function that can be replaced."""
-
-    def wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or not self.live or not self.concerns(args, kwargs):
-                return original(*args, **kwargs)
-            entry = self._begin()
-            if entry is None:
-                return original(*args, **kwargs)
-            try:
-                return original(*args, **kwargs)
-            finally:
-                self._end(entry)
-
-        return call
-
-    def concerns(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        return True
-
-    def _begin(self) -> Any:
-        try:
-            return self.loop.call_begin(self.name)
-        except Exception as error:
-            self.fail(error)
-            return None
-
-    def _end(self, entry: Any) -> None:
-        try:
-            self.loop.call_end(entry)
-        except Exception as error:
-            self.fail(error)
-
-
-class Backward(_Calls):
+class Backward(Part):
     """``Tensor.backward`` calls ``torch.autograd.backward`` through the module, so one patch sees both.
 
     Full backward hooks would break models with in-place operations, and cost a factor of two on small ones.
@@ -287,10 +253,34 @@ class Backward(_Calls):
     name = BACKWARD
 
     def install(self) -> None:
-        self.patches = [Patch(torch.autograd, name, self.wrap) for name in ("backward", "grad")]
+        self.patches = [Patch(torch.autograd, name, self._wrap) for name in ("backward", "grad")]
+
+    def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or not self.live or not self._begin():
+                return original(*args, **kwargs)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._end()
+
+        return backward
+
+    def _begin(self) -> bool:
+        try:
+            return self.loop.backward_begin()
+        except Exception as error:
+            self.fail(error)
+            return False
+
+    def _end(self) -> None:
+        try:
+            self.loop.backward_end()
+        except Exception as error:
+            self.fail(error)
 
 
-class HostToDevice(_Calls):
+class HostToDevice(Part):
     """Copies from the host to an accelerator, as the host sees them: without waiting, that is the launch."""
 
     name = H2D
@@ -300,24 +290,43 @@ class HostToDevice(_Calls):
         self.device_types = device_types
 
     def install(self) -> None:
-        self.patches = [Patch(torch.Tensor, "to", self.wrap), Patch(torch.Tensor, "cuda", self.wrap)]
+        self.patches = [Patch(torch.Tensor, "to", self._wrap), Patch(torch.Tensor, "cuda", self._wrap)]
 
-    def concerns(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def copy(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or not self.live or not self._begin(args, kwargs):
+                return original(*args, **kwargs)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._end()
+
+        return copy
+
+    def _begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         try:
-            if not args[0].is_cpu:
-                return False
-            target = kwargs.get("device", args[1] if len(args) > 1 else None)
-            if isinstance(target, str):
-                return target.partition(":")[0] in self.device_types
-            if isinstance(target, torch.device):
-                return target.type in self.device_types
-            if isinstance(target, torch.Tensor):
-                return target.device.type in self.device_types
-            # A number is an accelerator's; without any target it is cuda(), or to(dtype=...).
-            return (isinstance(target, int) and not isinstance(target, bool)) or (target is None and not kwargs)
+            return args[0].is_cpu and self._goes_to_device(args[1:], kwargs) and self.loop.h2d_begin()
         except Exception as error:
             self.fail(error)
             return False
+
+    def _goes_to_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        if not args and not kwargs:
+            return True  # cuda()
+        target = kwargs.get("device", args[0] if args else kwargs.get("other"))
+        if isinstance(target, torch.device):
+            return target.type in self.device_types
+        if isinstance(target, str):
+            return target.partition(":")[0] in self.device_types
+        if isinstance(target, torch.Tensor):
+            return target.device.type in self.device_types
+        return isinstance(target, int) and not isinstance(target, bool)  # else to(dtype)
+
+    def _end(self) -> None:
+        try:
+            self.loop.h2d_end()
+        except Exception as error:
+            self.fail(error)
 
 
 class OptimizerStep(Part):

@@ -81,7 +81,7 @@ class Profiler:
         self._rivals: Rivals | None = None
         self._parts: list[Part] = []
         self._monitor: Any = None
-        self._phases: list[str] = []
+        self._phases: list[str] = []  # as worker.json has them
 
     # -- the user's side -------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ class Profiler:
         """End a step here: for loops whose steps cannot be seen. From the first call on only these calls count."""
         if self._loop is not None and self.enabled:
             try:
-                self._loop.mark()
+                self._loop.step()
             except Exception as error:
                 self._part_failed("step", error)
 
@@ -157,7 +157,8 @@ class Profiler:
         self._rivals = Rivals()
         self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._rivals)
         self._loop = loop = Loop(recorder, self._windows)
-        loop.after_segment = [self._after_first_step, self._after_segment]
+        loop.after_segment = [self._after_first_step]
+        loop.checks = [self._check]
         self._parts = [
             InputWait(loop, self._part_failed),
             Forward(loop, self._part_failed, self.model, self._no_forward_found),
@@ -207,27 +208,38 @@ class Profiler:
         try:
             here = environment.place()
             recorder.update_meta(rank=here.rank, world_size=here.world_size, devices=environment.devices())
+            self._say_phases(recorder, loop)
         except Exception as error:
             log.debug("stepscope could not ask for the devices: %s", error)
         return False
 
-    def _after_segment(self) -> bool:
+    def _check(self) -> None:
         recorder, loop = self._recorder, self._loop
         if recorder is None or loop is None:
-            return False
+            return
+        self._say_phases(recorder, loop)
+        if not recorder.enabled:  # the disk is full, say
+            self._switch_off()
+
+    def _say_phases(self, recorder: Recorder, loop: Loop) -> None:
+        """worker.json lists the phases that were seen: the others were not measured."""
         if len(loop.tracker.phases_seen) != len(self._phases):
             self._phases = sorted(loop.tracker.phases_seen)
             recorder.update_meta(phases=self._phases)
-        if not recorder.enabled:  # the disk is full, say: the hooks have nothing to do any more
-            for part in self._parts:
-                part.live = False
-            return False
-        return True
 
     def _part_failed(self, name: str, error: Exception) -> None:
         log.warning("stepscope switched its %s hook off: %r. Training goes on.", name, error)
         if self._recorder is not None:
             self._recorder.note("hook_failed", f"The {name} hook was switched off: {error!r}")
+        if self._loop is not None and self._loop.is_broken:
+            self._switch_off()
+
+    def _switch_off(self) -> None:
+        """Nothing can be recorded any more: the hooks have nothing to do."""
+        for part in self._parts:
+            part.live = False
+        if self._windows is not None:
+            self._windows.break_off()
 
     def _no_forward_found(self) -> None:
         if self._recorder is not None:
@@ -251,6 +263,8 @@ class Profiler:
             self._part_failed("step", error)
         if self._monitor is not None:
             self._monitor.stop()
+            for note in self._monitor.notes():
+                recorder.note(note.code, note.detail, note.count)
         windows.finish(loop.tracker.steps, CONVERT_TIMEOUT_S)
         recorder.update_meta(
             phases=sorted(loop.tracker.phases_seen),

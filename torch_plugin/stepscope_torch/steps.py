@@ -34,6 +34,7 @@ class Sink(Protocol):
     step: int  # number of the step that annotations fall in, NONE outside
 
     def span(self, kind: int, name: str, start_ns: int, end_ns: int, step: int, args: dict | None = None) -> None: ...
+    def phases(self, step: int, phases: list[Phase]) -> None: ...
 
 
 class StepTracker:
@@ -51,8 +52,9 @@ class StepTracker:
         self.manual = False  # the user calls mark()
         self.last_step_ns: int | None = None
         self.phases_seen: set[str] = set()
+        self.start: int | None = None  # of the open segment
+        self.last_phases: list[Phase] = []  # of the last step
         self._kind = _UNKNOWN
-        self._start: int | None = None
         self._phases: list[Phase] = []
         self._has_input = False
         self._batch = (0, 0)  # start of the open segment's last batch, and its place in _phases
@@ -81,8 +83,8 @@ class StepTracker:
 
     def input_end(self, start: int, end: int) -> None:
         """The batch is there."""
-        if self._start is None:
-            self._start = start
+        if self.start is None:
+            self.start = start
         self._has_input = True
         self._batch = (start, len(self._phases))
         self._batch_is_fresh = True
@@ -90,7 +92,7 @@ class StepTracker:
 
     def input_exhausted(self) -> None:
         """There was no further batch: that call was no wait for one."""
-        if self._start is None:
+        if self.start is None:
             self.sink.step = NONE
 
     # -- forward and copies ----------------------------------------------------------------------------
@@ -102,7 +104,7 @@ class StepTracker:
             grad: whether gradients are enabled.
             training: whether the module is in training mode.
         """
-        if self._start is None:
+        if self.start is None:
             return False
         trains = grad and (training or self._trains_in_eval_mode)
         if self._kind == _VALIDATING:
@@ -131,8 +133,8 @@ class StepTracker:
 
     def begin(self, now: int) -> None:
         """An activity that opens a segment begins, if none is open."""
-        if self._start is None:
-            self._start = now
+        if self.start is None:
+            self.start = now
             self.sink.step = self.number
 
     def forward_begin(self, module: int, grad: bool, training: bool) -> None:
@@ -151,24 +153,20 @@ class StepTracker:
             self._saw_eval_with_grad = True
 
     @property
-    def is_open(self) -> bool:
-        return self._start is not None
-
-    @property
     def is_validating(self) -> bool:
         return self._kind == _VALIDATING
 
     @property
     def _is_prelude(self) -> bool:
         """Whether all that the open segment holds came before the loop: a model's move to the device, say."""
-        return self._start is not None and self._kind == _UNKNOWN and not self._has_input
+        return self.start is not None and self._kind == _UNKNOWN and not self._has_input
 
     # -- everything else -------------------------------------------------------------------------------
 
     def add(self, phase: str, start: int, end: int) -> None:
         """A phase has ended."""
-        if self._start is None:
-            self._start = start
+        if self.start is None:
+            self.start = start
             self.sink.step = self.number
         self._phases.append((phase, start, end))
 
@@ -182,11 +180,17 @@ class StepTracker:
             self._kind = _TRAINING
             self.sink.step = self.number
 
+    def count_regular(self) -> None:
+        """A step was recorded elsewhere, from the load of its batch to that of the next."""
+        self.number += 1
+        self.steps += 1
+        self.sink.step = self.number
+
     def mark(self, now: int) -> bool:
         """The user says that a step ends here. From the first call on only these calls end steps."""
         self.manual = True
-        if self._start is None:
-            self._start = self._last_mark
+        if self.start is None:
+            self.start = self._last_mark
         if self._kind != _VALIDATING:
             self._kind = _TRAINING
             self.stepped = True
@@ -198,13 +202,13 @@ class StepTracker:
         """The recording ends: what is open ends with its last activity."""
         if self._is_prelude:
             self._discard()
-        elif self._start is not None and self._phases:
+        elif self.start is not None and self._phases:
             self._close(max(end for _, _, end in self._phases))
 
     # -- endings ---------------------------------------------------------------------------------------
 
     def _close(self, end: int) -> None:
-        start = self._start
+        start = self.start
         if start is not None:
             if self._kind == _VALIDATING:
                 self.sink.span(_PHASE, VALIDATION, start, end, NONE)
@@ -215,7 +219,7 @@ class StepTracker:
 
     def _reset(self) -> None:
         self._kind = _UNKNOWN
-        self._start = None
+        self.start = None
         self._phases = []
         self._has_input = False
         self._batch_is_fresh = False
@@ -228,20 +232,18 @@ class StepTracker:
     def _emit_step(self, start: int, end: int, phases: list[Phase], complete: bool) -> None:
         number = self.number
         self.number = number + 1
-        span = self.sink.span
-        span(_STEP, "step", start, end, number, None if complete else {"complete": False})
-        for name, phase_start, phase_end in phases:
-            span(_PHASE, name, phase_start, phase_end, number)
+        self.sink.span(_STEP, "step", start, end, number, None if complete else {"complete": False})
+        self.sink.phases(number, phases)
+        self.last_phases = phases
         if complete:
             self.steps += 1
             self.last_step_ns = end - start
-        if number < 8 or number % 32 == 0:
+        if number < 8 or number % 16 == 15:
             self.phases_seen.update(name for name, _, _ in phases)
 
     def _discard(self) -> None:
         """Activities before the loop belong to no step."""
-        for name, start, end in self._phases:
-            self.sink.span(_PHASE, name, start, end, NONE)
+        self.sink.phases(NONE, self._phases)
         self._reset()
 
     def _validation_interrupts(self, now: int) -> bool:
@@ -257,14 +259,14 @@ class StepTracker:
             return False
         self._phases = self._phases[:place]
         self._close(batch_start)
-        self._start = batch_start
+        self.start = batch_start
         self._phases = begun
         self._has_input = True
         return True
 
     def _split_at_updates(self) -> None:
         """The one batch served many iterations: each of them was a step."""
-        start, phases = self._start, self._phases
+        start, phases = self.start, self._phases
         assert start is not None
         for update in self._updates:
             self._emit_step(start, update, [p for p in phases if start <= p[1] < update], True)

@@ -13,6 +13,7 @@ import json
 import logging
 import time
 from contextlib import AbstractContextManager
+from math import inf
 from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
@@ -39,7 +40,7 @@ _PROBE_S = 5.0
 class DeepWindows:
     """Takes the windows of a plan. All methods but ``finish`` are for the training thread."""
 
-    def __init__(self, recorder: Recorder, schedule: Schedule, options: dict[str, bool], rivals: Rivals) -> None:
+    def __init__(self, recorder: Recorder, schedule: Schedule, options: dict[str, Any], rivals: Rivals) -> None:
         self.recorder = recorder
         self.schedule = schedule
         self.options = options
@@ -66,6 +67,11 @@ class DeepWindows:
         self._last_number = 0
         rivals.before_start = self._give_way
 
+    @property
+    def quiet_until(self) -> float:
+        """The step before which nothing will be started."""
+        return inf if self._next is None else self._next - 1
+
     # -- between steps ---------------------------------------------------------------------------------
 
     def at_boundary(self, step: int, steps_done: int, step_ns: int | None) -> bool:
@@ -75,7 +81,7 @@ class DeepWindows:
             steps_done: complete steps so far.
             step_ns: how long the last one took.
         """
-        if not self.is_open and (self._next is None or step < self._next - 1):
+        if not self.is_open and step < self.quiet_until:
             return False
         try:
             return self._at_boundary(step, steps_done, step_ns)
@@ -248,6 +254,15 @@ class DeepWindows:
         self.recorder.note("window_postponed", "A deep window was broken off, since the script's own profiler started.")
         self._record_stall("stop", began, perf_counter_ns())
 
+    def break_off(self) -> None:
+        """Take no more windows, and throw an open one away."""
+        self._next = None
+        if self.is_open and get_ident() == self._thread:
+            try:
+                self._close_profile({})
+            except Exception as error:
+                self._give_up(error)
+
     def _give_up(self, error: Exception) -> None:
         profile, self._profile = self._profile, None
         self.is_open = False
@@ -302,9 +317,9 @@ class DeepWindows:
             self._give_up(error)
 
 
-def _activities() -> list[ProfilerActivity]:
+def _activities() -> list[Any]:
     """The CPU, and the accelerators that this build can trace and this machine has."""
-    found = [ProfilerActivity.CPU]
+    found: list[Any] = [ProfilerActivity.CPU]
     supported = torch.profiler.supported_activities()
     for activity, is_available in (("CUDA", torch.cuda.is_available), ("XPU", lambda: torch.xpu.is_available())):
         member = getattr(ProfilerActivity, activity, None)
