@@ -38,15 +38,15 @@ def write_window(folder: Path, window: Window) -> None:
     beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         beside.mkdir(parents=True)
-        pq.write_table(
-            window.events.to_table(),
-            beside / "events.parquet",
-            compression="zstd",
-            use_dictionary=_PLAIN_DICTIONARY,
-            column_encoding=_ENCODING,
-        )
+        events = window.events.to_table()
+        # Open files, since pyarrow takes a path for a URL (run:1) and none that is no Unicode.
+        with open(beside / "events.parquet", "xb") as file:
+            pq.write_table(
+                events, file, compression="zstd", use_dictionary=_PLAIN_DICTIONARY, column_encoding=_ENCODING
+            )
         args = pa.table([pa.array(window.events.args_values, pa.large_utf8())], schema=ARGS_SCHEMA)
-        pq.write_table(args, beside / "args.parquet", compression="zstd")
+        with open(beside / "args.parquet", "xb") as file:
+            pq.write_table(args, file, compression="zstd")
         write_json(beside / "window.json", window.meta())
         os.rename(beside, folder)
     except OSError as error:
@@ -66,8 +66,10 @@ def read_window(folder: Path) -> Window:
     """
     meta = read_json(folder / "window.json")
     try:
-        table = pq.read_table(folder / "events.parquet", read_dictionary=["name"])
-        args = pq.read_table(folder / "args.parquet").column("args").to_pylist()
+        with open(folder / "events.parquet", "rb") as file:
+            table = pq.read_table(file, read_dictionary=["name"])
+        with open(folder / "args.parquet", "rb") as file:
+            args = pq.read_table(file).column("args").to_pylist()
         lanes = [Lane(**lane) for lane in meta["lanes"]]
         events = Events.from_table(table, lanes, args)
         _check_indices(events)

@@ -137,15 +137,17 @@ class Timeline:
         Slices of a pixel or more stand alone; smaller neighbours in one pixel share a rectangle (``stepscope.lod``).
         """
         t0_ns, t1_ns = t0 + self.origin_ns, max(t1, t0 + 1) + self.origin_ns
-        pixel_ns = max(1, (t1_ns - t0_ns) // max(px, 1))
+        pixel_ns = min(max(1, (t1_ns - t0_ns) // max(px, 1)), 1 << 62)
         wanted = sorted(set(lanes))
         parts = []
         for segment in self._segments():
-            if segment.begin_ns < t1_ns and segment.end_ns >= t0_ns:
+            # Clipped to the data, since a far-off viewport does not fit into 64 bits; an instant takes up 1 ns.
+            begin_ns, end_ns = max(t0_ns, segment.begin_ns), min(t1_ns, segment.end_ns + 1)
+            if begin_ns < end_ns:
                 ranges = sorted(segment.rows_of[lane] for lane in wanted if lane in segment.rows_of)
                 if ranges:
                     rows = np.concatenate([np.arange(*r) for r in ranges])
-                    shown = segment.index.view(rows, t0_ns, t1_ns, pixel_ns)
+                    shown = segment.index.view(rows, begin_ns, end_ns, pixel_ns)
                     if len(shown.row):
                         parts.append(_columns(segment, shown))
         if not parts:

@@ -78,7 +78,7 @@ class Api:
         """End what runs in the background."""
         self._imports.stop()
 
-    def _etag(self, route: str, query: Mapping[str, str], version: int) -> str:
+    def _etag(self, route: str, query: Mapping[str, str], version: str) -> str:
         asked = repr((route, sorted(query.items()))).encode("utf-8", "backslashreplace")
         return f'"{self._process}-{version}-{hashlib.blake2b(asked, digest_size=8).hexdigest()}"'
 

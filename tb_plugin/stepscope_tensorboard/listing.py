@@ -98,14 +98,22 @@ def describe(run: Run) -> dict[str, Any]:
 
 
 def _describe_worker(worker: Worker) -> dict[str, Any]:
-    out: dict[str, Any] = {"id": worker.id, "live": worker.is_live}
-    known = not isinstance(worker, FileWorker) or worker.is_ready
-    for name in ("rank", "world_size", "host", "pid", "framework"):
-        try:
-            out[name] = getattr(worker, name) if known else None
-        except StepscopeError:
-            out[name] = None
-    return out
+    names = ("rank", "world_size", "host", "pid", "framework")
+    return {"id": worker.id, "live": worker.is_live, **{name: _known(worker, name) for name in names}}
+
+
+def known_rank(worker: Worker) -> int | None:
+    """The rank, None where a file would have to be imported to know it."""
+    return _known(worker, "rank")
+
+
+def _known(worker: Worker, name: str) -> Any:
+    if isinstance(worker, FileWorker) and not worker.is_ready:
+        return None
+    try:
+        return getattr(worker, name)
+    except StepscopeError:
+        return None
 
 
 def _worker(run: Run, worker_id: str) -> Worker | None:

@@ -10,12 +10,12 @@ import numpy as np
 from stepscope.analysis.steps import Steps
 from stepscope.runs import Run, Worker
 from stepscope.schema import ACTIVITIES, PHASES
-from stepscope.summary import Analysis, step_time
+from stepscope.summary import Analysis, note_ranks, step_time
 from stepscope.timeline import NoSuchSlice
 from stepscope_tensorboard.answers import ARROW, Answer, Problem, arrow_bytes, json_answer
-from stepscope_tensorboard.listing import Listing, describe
+from stepscope_tensorboard.listing import Listing, describe, known_rank
 from stepscope_tensorboard.parameters import Parameters
-from stepscope_tensorboard.sessions import Session, Sessions
+from stepscope_tensorboard.sessions import Session, Sessions, Summarised
 
 #: Rows of the tables of kernels and operators that ``summary`` sends.
 TABLE_ROWS = 200
@@ -41,13 +41,14 @@ class Routes:
     def summary(self, p: Parameters) -> Made:
         run, worker, session = self._worker(p)
         summary = session.summary(worker)
-        return summary.updated_ns, lambda: json_answer(summary_impl(run, worker, session))
+        version = f"{summary.updated_ns}-{worker.is_live}"
+        return version, lambda: json_answer(summary_impl(run, worker, summary))
 
     def steps(self, p: Parameters) -> Made:
         offset, limit = p.integer("offset", 0, least=0), p.integer("limit", 2000, least=1, most=MAX_STEPS)
         _, worker, session = self._worker(p)
         summary = session.summary(worker)
-        return summary.updated_ns, lambda: json_answer(
+        return str(summary.updated_ns), lambda: json_answer(
             steps_impl(summary.analysis, origin_ns(worker, summary.analysis), offset, limit)
         )
 
@@ -56,12 +57,12 @@ class Routes:
         points = p.integer("points", 600, least=1, most=MAX_POINTS)
         _, worker, session = self._worker(p)
         session.resources.read(worker)
-        return session.resources.version, lambda: json_answer(resources_impl(worker, session, t0, t1, points))
+        return str(session.resources.version), lambda: json_answer(resources_impl(worker, session, t0, t1, points))
 
     def timeline_tree(self, p: Parameters) -> Made:
         _, worker, session = self._worker(p)
         timeline = session.timeline(worker)
-        return timeline.version, lambda: json_answer(timeline.tree())
+        return str(timeline.version), lambda: json_answer(timeline.tree())
 
     def timeline_view(self, p: Parameters) -> Made:
         t0, t1, px = p.integer("t0"), p.integer("t1"), p.integer("px", least=1, most=MAX_PIXELS)
@@ -70,7 +71,7 @@ class Routes:
             raise Problem(400, "The parameter t1 must not lie before t0.")
         _, worker, session = self._worker(p)
         timeline = session.timeline(worker)
-        return timeline.version, lambda: Answer(200, ARROW, arrow_bytes(timeline.view(t0, t1, px, lanes)))
+        return str(timeline.version), lambda: Answer(200, ARROW, arrow_bytes(timeline.view(t0, t1, px, lanes)))
 
     def timeline_slice(self, p: Parameters) -> Made:
         row = p.integer("row")
@@ -86,7 +87,7 @@ class Routes:
         name = p.text("name")
         _, worker, session = self._worker(p)
         timeline = session.timeline(worker)
-        return timeline.version, lambda: json_answer(timeline.find(name))
+        return str(timeline.version), lambda: json_answer(timeline.find(name))
 
     def _worker(self, p: Parameters) -> tuple[Run, Worker, Session]:
         run, worker = self._listing.worker(p.text("run"), p.text("worker"))
@@ -94,7 +95,7 @@ class Routes:
 
 
 #: What a route gives: a version of its content, None where there is none, and how to make it.
-Made = tuple[int | None, Callable[[], Answer]]
+Made = tuple[str | None, Callable[[], Answer]]
 
 
 def origin_ns(worker: Worker, analysis: Analysis | None) -> int:
@@ -106,9 +107,8 @@ def origin_ns(worker: Worker, analysis: Analysis | None) -> int:
     return 0 if first_ns is None else first_ns
 
 
-def summary_impl(run: Run, worker: Worker, session: Session) -> dict[str, Any]:
+def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any]:
     """The summary of one worker."""
-    summary = session.summary(worker)
     analysis = summary.analysis
     origin = origin_ns(worker, analysis)
     about = dict(analysis.summary)
@@ -117,6 +117,9 @@ def summary_impl(run: Run, worker: Worker, session: Session) -> dict[str, Any]:
     for table, count in (("kernels", "kernel_count"), ("operators", "operator_count")):
         about[count] = None if about[table] is None else len(about[table])
         about[table] = about[table] and about[table][:TABLE_ROWS]
+    about["quality"] = list(about["quality"])  # the analysis is kept: notes on the run are not added to it
+    peers: list[dict[str, Any]] = [{"rank": known_rank(w), "quality": []} for w in run.workers if w.id != worker.id]
+    note_ranks([about, *peers])
     coverage = about.pop("coverage")
     moments = {k: None if coverage[k] is None else coverage[k] - origin for k in ("first_ns", "last_ns")}
     meta = worker.meta or {}

@@ -1,0 +1,498 @@
+"""The routes of docs/api.md, without TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from stepscope.runs import open_run
+from stepscope.summary import summarize
+from stepscope_tensorboard.answers import ARROW, JSON, Answer
+from stepscope_tensorboard.api import Api, memory_from_environment
+from stepscope_tensorboard.logdirs import Root, roots
+from tests.builders import T0_NS, TraceBuilder
+from tests.recorded import RecordedRun
+
+
+def api_of(logdir: Path, **kwargs: Any) -> Api:
+    return Api(roots(str(logdir), None), **kwargs)
+
+
+def get(api: Api, route: str, status: int = 200, **query: Any) -> Any:
+    """The JSON of an answer; asks again while a file is being imported, as the page does."""
+    answer = ask(api, route, **query)
+    assert answer.content_type == JSON
+    body = json.loads(answer.body)
+    assert answer.status == status, body
+    return body
+
+
+def ask(api: Api, route: str, **query: Any) -> Answer:
+    texts = {k: str(v) for k, v in query.items()}
+    for _ in range(300):
+        answer = api.answer(route, texts)
+        if answer.status != 202:
+            return answer
+        assert json.loads(answer.body)["state"] == "importing"
+        time.sleep(0.05)
+    raise AssertionError("the import does not end")
+
+
+def trained(path: Path, **kwargs: Any) -> RecordedRun:
+    """Three steps of 100 us; the second lies in a deep window with a kernel of 60 us."""
+    run = RecordedRun(path, options={"monitor_interval_ms": 500}, versions={"torch": "2.13"}, refused=[], **kwargs)
+    for i in range(3):
+        at = 1000 + 100 * i
+        run.step(i, at, 100, input_wait=(at, 30), forward=(at + 30, 50))
+        run.sample(at, {("cpu", -1): 0.25 * (i + 1), ("gpu", 0): 0.5})
+    trace = TraceBuilder().step(1, 1100, 100).op("aten::mm", 1110, 20)
+    trace.launch(1112, 3, correlation=1).kernel("gemm", 1120, 60, correlation=1)
+    return run.window(trace).end()
+
+
+def traced(path: Path, rank: int | None = 0) -> Path:
+    trace = TraceBuilder(rank=rank, world_size=2).step(5, 0, 100).op("aten::mm", 10, 50)
+    return trace.launch(12, 3, correlation=1).kernel("gemm", 20, 60, correlation=1).write(path)
+
+
+# -- runs -------------------------------------------------------------------------------------------
+
+
+def test_an_empty_log_directory_has_no_runs(tmp_path: Path) -> None:
+    assert get(api_of(tmp_path), "runs") == {"logdir": str(tmp_path), "runs": []}
+    assert get(api_of(tmp_path / "missing"), "runs")["runs"] == []
+
+
+def test_runs_and_their_workers(tmp_path: Path) -> None:
+    trained(tmp_path / "exp1", rank=1, world_size=4)
+    file = traced(tmp_path / "traces" / "t.pt.trace.json")
+    os.utime(file, ns=(5, 5))
+    first, second = get(api_of(tmp_path), "runs")["runs"]
+    assert first | {"updated_ns": 0} == {
+        "id": "exp1",
+        "name": "exp1",
+        "live": False,
+        "updated_ns": 0,
+        "error": None,
+        "workers": [
+            {
+                "id": "1-node1-4117",
+                "rank": 1,
+                "world_size": 4,
+                "host": "node1",
+                "pid": 4117,
+                "framework": "pytorch",
+                "live": False,
+            }
+        ],
+    }
+    assert (second["id"], second["updated_ns"]) == ("traces", "5")
+    # What a file holds is not known before it is imported, and listing it imports nothing.
+    assert second["workers"][0] | {"id": ""} == {
+        "id": "",
+        "rank": None,
+        "world_size": None,
+        "host": None,
+        "pid": None,
+        "framework": None,
+        "live": False,
+    }
+    assert not (tmp_path / "traces" / ".stepscope").exists()
+
+
+def test_an_imported_file_tells_its_rank(tmp_path: Path) -> None:
+    traced(tmp_path / "traces" / "t.pt.trace.json", rank=1)
+    api = api_of(tmp_path)
+    get(api, "summary", run="traces", worker="t.pt.trace.json")
+    (worker,) = get(api, "runs")["runs"][0]["workers"]
+    assert (worker["rank"], worker["world_size"], worker["framework"]) == (1, 2, "pytorch")
+
+
+def test_a_running_job_is_live_and_what_cannot_be_opened_is_told(tmp_path: Path) -> None:
+    RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
+    broken = RecordedRun(tmp_path / "exp1", rank=1)
+    (broken.folder.path / "worker.json").write_text("{")
+    (run,) = get(api_of(tmp_path), "runs")["runs"]
+    assert (run["live"], [w["live"] for w in run["workers"]]) == (True, [True])
+    assert "1-node1-4117" in run["error"]
+
+
+def test_a_run_that_comes_later_is_found(tmp_path: Path) -> None:
+    api = api_of(tmp_path)
+    assert get(api, "runs")["runs"] == []
+    api._routes._listing._due = 1e-9  # a second later
+    trained(tmp_path / "exp1")
+    assert [r["id"] for r in get(api, "runs")["runs"]] == ["exp1"]
+
+
+@pytest.mark.parametrize(
+    "name", ["<img src=x onerror=alert(1)>", "a%2Fb", "x..%2f..%2fy", "späße 实验", "a b&c=d#e", "+"]
+)
+def test_runs_of_any_name(tmp_path: Path, name: str) -> None:
+    trained(tmp_path / name)
+    api = api_of(tmp_path)
+    (run,) = get(api, "runs")["runs"]
+    assert run["id"] == name
+    assert get(api, "summary", run=name, worker="0-node1-4117")["worker"]["step_count"] == 3
+
+
+def test_a_name_that_is_no_unicode_can_be_asked_for(tmp_path: Path) -> None:
+    trained(Path(os.fsdecode(os.fsencode(tmp_path) + b"/exp\xff")))
+    api = api_of(tmp_path)
+    (run,) = get(api, "runs")["runs"]
+    assert get(api, "summary", run=run["id"], worker="0-node1-4117")["worker"]["step_count"] == 3
+
+
+def test_names_are_looked_up_and_never_joined(tmp_path: Path) -> None:
+    trained(tmp_path / "logs" / "exp1")
+    trained(tmp_path / "secret")
+    api = api_of(tmp_path / "logs")
+    for run in ("../secret", "exp1/../../secret", str(tmp_path / "secret"), "exp1/", "EXP1", "", ".", "exp1\0"):
+        assert "There is no run" in get(api, "summary", 404, run=run, worker="0-node1-4117")["error"]
+    for worker in ("", ".", "..", "../workers/0-node1-4117", "0-node1-4117/"):
+        assert "has no worker" in get(api, "timeline/tree", 404, run="exp1", worker=worker)["error"]
+
+
+# -- summary and steps ----------------------------------------------------------------------------------
+
+
+def test_the_summary_of_a_recorded_worker_is_that_of_the_command(tmp_path: Path) -> None:
+    trained(tmp_path / "exp1")
+    answer = get(api_of(tmp_path), "summary", run="exp1", worker="0-node1-4117")
+    assert answer["origin_ns"] == str(T0_NS)
+    assert (answer["run"], answer["live"], answer["findings"]) == ("exp1", False, [])
+    command = json.loads(json.dumps(summarize(open_run(tmp_path / "exp1"))))
+    (expected,) = command["workers"]
+    steps = expected.pop("steps")
+    coverage = expected.pop("coverage")
+    for field in ("kernel_count", "operator_count", "step_count"):
+        assert field in answer["worker"]
+    worker = {k: v for k, v in answer["worker"].items() if not k.endswith("_count")}
+    assert worker == expected
+    assert (answer["worker"]["kernel_count"], answer["worker"]["step_count"]) == (1, len(steps))
+    assert (answer["step_time_ns"], answer["resources"]) == (command["step_time_ns"], command["resources"])
+    assert answer["step_time_ns"]["p50"] == 100_000
+    assert answer["coverage"] | {"first_ns": 0, "last_ns": 0} == coverage | {"first_ns": 0, "last_ns": 0}
+    assert (answer["coverage"]["first_ns"], answer["coverage"]["last_ns"]) == (1_000_000, 1_300_000)
+    assert (answer["options"], answer["versions"], answer["refused"]) == (
+        {"monitor_interval_ms": 500},
+        {"torch": "2.13"},
+        [],
+    )
+
+
+def test_the_summary_of_a_trace_file(tmp_path: Path) -> None:
+    path = traced(tmp_path / "traces" / "t.pt.trace.json")
+    answer = get(api_of(tmp_path), "summary", run="traces", worker=path.name)
+    assert (answer["origin_ns"], answer["coverage"]["first_ns"]) == (str(T0_NS), 0)
+    assert (answer["options"], answer["versions"], answer["refused"]) == (None, None, None)
+    assert answer["worker"]["kernels"][0]["total_ns"] == 60_000
+
+
+def test_notes_on_the_ranks_of_a_run_are_those_of_the_command(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        traced(tmp_path / "traces" / f"{name}.pt.trace.json", rank=0)
+    api = api_of(tmp_path)
+    expected = summarize(open_run(tmp_path / "traces"))["workers"]
+    for worker in ("a.pt.trace.json", "b.pt.trace.json", "a.pt.trace.json"):
+        answer = get(api, "summary", run="traces", worker=worker)
+    codes = [(n["code"], n["count"]) for n in answer["worker"]["quality"]]
+    assert ("duplicate_rank", 1) in codes
+    assert codes == [(n["code"], n["count"]) for n in expected[0]["quality"]]
+
+
+def test_long_tables_are_cut_and_counted(tmp_path: Path) -> None:
+    trace = TraceBuilder()
+    for i in range(250):
+        trace.kernel(f"kernel {i}", 10 * i, 1 + i % 5).op(f"op {i}", 10 * i, 2)
+    trace.write(tmp_path / "r" / "t.pt.trace.json")
+    worker = get(api_of(tmp_path), "summary", run="r", worker="t.pt.trace.json")["worker"]
+    assert (len(worker["kernels"]), worker["kernel_count"]) == (200, 250)
+    assert (len(worker["operators"]), worker["operator_count"]) == (200, 250)
+
+
+def test_steps_by_column(tmp_path: Path) -> None:
+    trained(tmp_path / "exp1")
+    api = api_of(tmp_path)
+    answer = get(api, "steps", run="exp1", worker="0-node1-4117")
+    assert (answer["origin_ns"], answer["count"], answer["offset"]) == (str(T0_NS), 3, 0)
+    assert answer["id"] == [0, 1, 2]
+    assert answer["start"] == [1_000_000, 1_100_000, 1_200_000]
+    assert answer["duration"] == answer["host"] == [100_000] * 3
+    assert answer["complete"] == [True] * 3
+    assert answer["inferred"] == [False] * 3
+    assert answer["phase"]["input_wait"] == [30_000] * 3
+    assert answer["phase"]["forward"] == [50_000] * 3
+    assert answer["phase"]["other"] == [20_000] * 3
+    # Only the second step lies in a deep window.
+    assert answer["activity"]["kernel"] == [None, 60_000, None]
+    assert sum(values[1] for values in answer["activity"].values()) == 100_000
+    page = get(api, "steps", run="exp1", worker="0-node1-4117", offset=1, limit=1)
+    assert (page["count"], page["offset"], page["id"], page["phase"]["forward"]) == (3, 1, [1], [50_000])
+    assert get(api, "steps", run="exp1", worker="0-node1-4117", offset=9)["id"] == []
+
+
+# -- resources ----------------------------------------------------------------------------------------
+
+
+def test_resources_as_series(tmp_path: Path) -> None:
+    trained(tmp_path / "exp1")
+    api = api_of(tmp_path)
+    answer = get(api, "resources", run="exp1", worker="0-node1-4117")
+    assert answer["origin_ns"] == str(T0_NS)
+    cpu, gpu = answer["series"]
+    assert (cpu["id"], cpu["label"], cpu["group"], cpu["unit"]) == ("cpu", "CPU", "CPU", "ratio")
+    assert (gpu["id"], gpu["label"]) == ("gpu.0", "GPU 0")
+    assert cpu["t"] == [1_000_000, 1_100_000, 1_200_000]
+    assert cpu["mean"] == cpu["min"] == cpu["max"] == [0.25, 0.5, 0.75]
+    one = get(api, "resources", run="exp1", worker="0-node1-4117", points=1)["series"][0]
+    assert (one["t"], one["mean"], one["min"], one["max"]) == ([1_100_000], [0.5], [0.25], [0.75])
+
+
+def test_a_gap_in_sampling_is_a_null(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "exp1")
+    for at in (0, 10, 20, 30, 100, 110):
+        run.sample(at, {("cpu", -1): at / 1000})
+    run.end()
+    (cpu,) = get(api_of(tmp_path), "resources", run="exp1", worker="0-node1-4117")["series"]
+    assert cpu["t"] == [0, 10_000, 20_000, 30_000, 65_000, 100_000, 110_000]
+    assert cpu["mean"] == [0, 0.01, 0.02, 0.03, None, 0.1, 0.11]
+
+
+def test_without_a_monitor_there_are_no_series(tmp_path: Path) -> None:
+    path = traced(tmp_path / "traces" / "t.pt.trace.json")
+    answer = get(api_of(tmp_path), "resources", run="traces", worker=path.name)
+    assert (answer["series"], answer["interval_ms"]) == ([], None)
+
+
+# -- timeline -----------------------------------------------------------------------------------------
+
+
+def test_the_timeline_routes_agree_with_each_other(tmp_path: Path) -> None:
+    trained(tmp_path / "exp1")
+    api = api_of(tmp_path)
+    at = {"run": "exp1", "worker": "0-node1-4117"}
+    tree = get(api, "timeline/tree", **at)
+    assert (tree["origin_ns"], tree["t0"], tree["t1"]) == (str(T0_NS), 1_000_000, 1_300_000)
+    assert tree["steps"]["id"] == [0, 1, 2]
+    lanes = [lane["id"] for lane in tree["lanes"]]
+    view = ask(api, "timeline/view", t0=tree["t0"], t1=tree["t1"], px=1000, lanes=",".join(map(str, lanes)), **at)
+    assert (view.status, view.content_type) == (200, ARROW)
+    table = pa.ipc.open_stream(view.body).read_all()
+    assert table.num_rows == sum(lane["events"] for lane in tree["lanes"]) == 3 * 3 + 4
+    (gemm,) = (r for r in table.to_pylist() if r["name"] == "gemm")
+    found = get(api, "timeline/slice", row=gemm["row"], **at)
+    assert (found["start"], found["dur"], found["kind"], found["step"]) == (1_120_000, 60_000, "kernel", 1)
+    assert found["origin_ns"] == tree["origin_ns"]
+    assert [c["type"] for c in found["connections"]] == ["launch", "operator"]
+    assert get(api, "timeline/find", name="gemm", **at) == {"count": 1, "rows": [gemm["row"]]}
+    assert ask(api, "timeline/view", t0=0, t1=10, px=100, lanes="", **at).status == 200
+
+
+def test_all_routes_of_a_worker_count_from_one_origin(tmp_path: Path) -> None:
+    trained(tmp_path / "recorded", started_us=700)
+    trained(tmp_path / "started_unknown", started_us=None)
+    traced(tmp_path / "traces" / "t.pt.trace.json")
+    api = api_of(tmp_path)
+    for run in get(api, "runs")["runs"]:
+        at = {"run": run["id"], "worker": run["workers"][0]["id"]}
+        with_times = ["summary", "steps", "timeline/tree"]
+        if run["id"] == "recorded":
+            with_times.append("resources")
+        origins = {get(api, route, **at)["origin_ns"] for route in with_times}
+        assert len(origins) == 1, run["id"]
+
+
+def test_new_data_of_a_running_job_is_in_the_next_answer(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
+    api = api_of(tmp_path)
+    at = {"run": "exp1", "worker": "0-node1-4117"}
+    for expected in (1, 2, 3):
+        assert get(api, "summary", **at)["worker"]["step_count"] == expected
+        assert get(api, "steps", **at)["count"] == expected
+        assert len(get(api, "timeline/tree", **at)["steps"]["id"]) == expected
+        run.step(expected, expected * 100, 100).flush()
+    run.window(TraceBuilder().op("aten::mm", 10, 5))
+    assert get(api, "timeline/find", name="aten::mm", **at)["count"] == 1
+    assert get(api, "summary", **at)["coverage"]["windows"] == 1
+
+
+def test_what_the_browser_has_is_not_sent_again(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush().sample(0, {("cpu", -1): 0.5})
+    api = api_of(tmp_path)
+    at = {"run": "exp1", "worker": "0-node1-4117"}
+    view = {**at, "t0": "0", "t1": "1000", "px": "100", "lanes": "1"}
+    for route, query in {
+        "summary": at,
+        "steps": at,
+        "resources": at,
+        "timeline/tree": at,
+        "timeline/view": view,
+    }.items():
+        etag = api.answer(route, query).etag
+        assert etag is not None
+        again = api.answer(route, query, etag)
+        assert (again.status, again.body, again.etag) == (304, b"", etag), route
+        other = {"limit": "1", "points": "9", **query}
+        assert api.answer(route, other, etag).status == 200, route
+    etags = {route: api.answer(route, at).etag for route in ("summary", "steps", "timeline/tree")}
+    run.step(1, 100, 100).flush()
+    for route, etag in etags.items():
+        assert api.answer(route, at, etag).status == 200, route
+    assert api_of(tmp_path).answer("timeline/tree", at, api.answer("timeline/tree", at).etag).status == 200
+
+
+# -- what goes wrong --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("route", "query", "sentence"),
+    [
+        ("summary", {}, "The parameter run is missing."),
+        ("summary", {"run": "exp1"}, "The parameter worker is missing."),
+        ("steps", {"offset": "-1"}, "The parameter offset must lie between 0 and"),
+        ("steps", {"limit": "0"}, "The parameter limit must lie between 1 and"),
+        ("steps", {"limit": "ten"}, "The parameter limit must be an integer."),
+        ("resources", {"points": "1e9"}, "The parameter points must be an integer."),
+        ("resources", {"t0": "now"}, "The parameter t0 must be an integer."),
+        ("timeline/view", {"t0": "0", "t1": "9"}, "The parameter px is missing."),
+        ("timeline/view", {"t0": "0", "t1": "9", "px": "0", "lanes": ""}, "The parameter px must lie between 1"),
+        ("timeline/view", {"t0": "9", "t1": "0", "px": "5", "lanes": ""}, "The parameter t1 must not lie before t0."),
+        ("timeline/view", {"t0": "0", "t1": "9", "px": "5", "lanes": "a"}, "The parameter lanes must be integers"),
+        ("timeline/view", {"t0": str(1 << 70), "t1": "9", "px": "5", "lanes": ""}, "The parameter t0 must lie between"),
+        ("timeline/slice", {}, "The parameter row is missing."),
+        ("timeline/find", {}, "The parameter name is missing."),
+    ],
+)
+def test_a_bad_parameter_is_one_sentence(tmp_path: Path, route: str, query: dict[str, str], sentence: str) -> None:
+    trained(tmp_path / "exp1")
+    at = {} if route == "summary" else {"run": "exp1", "worker": "0-node1-4117"}
+    assert get(api_of(tmp_path), route, 400, **at, **query)["error"].startswith(sentence)
+
+
+def test_an_unknown_row_and_an_unknown_route(tmp_path: Path) -> None:
+    trained(tmp_path / "exp1")
+    api = api_of(tmp_path)
+    at = {"run": "exp1", "worker": "0-node1-4117"}
+    assert "no slice 99" in get(api, "timeline/slice", 404, row=99, **at)["error"]
+    assert "There is no route" in get(api, "nothing", 404)["error"]
+
+
+def test_extreme_viewports(tmp_path: Path) -> None:
+    trained(tmp_path / "exp1")
+    api = api_of(tmp_path)
+    at = {"run": "exp1", "worker": "0-node1-4117"}
+    lanes = ",".join(str(lane["id"]) for lane in get(api, "timeline/tree", **at)["lanes"])
+    most = 1 << 62
+    views = ((0, 0, 20_000, 0), (-2 * most + 1, 2 * most - 1, 1, 13), (most, most, 1, 0), (1_100_000, 1_100_000, 9, 3))
+    for t0, t1, px, slices in views:
+        answer = ask(api, "timeline/view", t0=t0, t1=t1, px=px, lanes=lanes, **at)
+        assert answer.status == 200, answer.body
+        assert sum(pa.ipc.open_stream(answer.body).read_all().column("count").to_pylist()) == slices
+
+
+def test_a_file_that_is_no_trace_says_why_each_time_and_is_parsed_once(tmp_path: Path) -> None:
+    path = tmp_path / "r" / "t.pt.trace.json"
+    path.parent.mkdir()
+    path.write_text("no trace")
+    api = api_of(tmp_path)
+    at = {"run": "r", "worker": path.name}
+    first = get(api, "summary", 500, **at)["error"]
+    assert path.name in first
+    assert get(api, "timeline/tree", 500, **at)["error"] == first
+    assert get(api, "runs")["runs"][0]["id"] == "r"
+    traced(path)  # repaired
+    assert get(api, "summary", **at)["worker"]["step_count"] == 1
+
+
+def test_a_file_that_vanished_is_told(tmp_path: Path) -> None:
+    path = traced(tmp_path / "r" / "t.pt.trace.json")
+    api = api_of(tmp_path)
+    get(api, "runs")
+    path.unlink()
+    assert path.name in get(api, "summary", 404, run="r", worker=path.name)["error"]
+
+
+def test_a_file_is_imported_in_the_background(tmp_path: Path) -> None:
+    path = traced(tmp_path / "r" / "t.pt.trace.json")
+    api = api_of(tmp_path)
+    api._imports._wait_s = 0.0
+    query = {"run": "r", "worker": path.name}
+    answer = api.answer("summary", query)
+    assert answer.status == 202
+    assert json.loads(answer.body)["detail"].startswith(f"Importing {path.name} (0.0 MB)")
+    assert get(api, "summary", **query)["worker"]["step_count"] == 1
+
+
+def test_an_error_of_ours_is_an_answer_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained(tmp_path / "exp1")
+    api = api_of(tmp_path)
+
+    def fails(worker: object) -> None:
+        raise ZeroDivisionError("seven")
+
+    monkeypatch.setattr("stepscope_tensorboard.sessions.analyse_worker", fails)
+    error = get(api, "summary", 500, run="exp1", worker="0-node1-4117")["error"]
+    assert error == "stepscope failed here (ZeroDivisionError: seven)."
+
+
+# -- memory and log directories ---------------------------------------------------------------------------------
+
+
+def test_the_workers_unused_longest_are_dropped(tmp_path: Path) -> None:
+    for i in range(4):
+        trained(tmp_path / f"exp{i}")
+    api = api_of(tmp_path, memory_bytes=1)
+    for i in range(4):
+        get(api, "timeline/tree", run=f"exp{i}", worker="0-node1-4117")
+    held = [key[0] for key in api._routes._sessions._sessions]
+    assert held == ["exp3"]
+    assert get(api, "timeline/tree", run="exp0", worker="0-node1-4117")["t0"] == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("", 4 << 30), ("500M", 500 << 20), ("1.5g", 3 << 29), ("123", 123), ("lots", 4 << 30)]
+)
+def test_the_bound_on_memory(monkeypatch: pytest.MonkeyPatch, text: str, expected: int) -> None:
+    monkeypatch.setenv("STEPSCOPE_VIEWER_MEMORY", text)
+    assert memory_from_environment() == expected
+
+
+def test_several_log_directories_by_name(tmp_path: Path) -> None:
+    trained(tmp_path / "a" / "exp1")
+    trained(tmp_path / "b" / "exp1")
+    trained(tmp_path / "c")
+    spec = f"first:{tmp_path / 'a'},second:{tmp_path / 'b'},{tmp_path / 'c'}"
+    api = Api(roots(None, spec))
+    assert sorted(r["id"] for r in get(api, "runs")["runs"]) == [".", "first/exp1", "second/exp1"]
+    assert get(api, "summary", run="second/exp1", worker="0-node1-4117")["worker"]["step_count"] == 3
+
+
+def test_runs_of_one_id_are_told_apart(tmp_path: Path) -> None:
+    trained(tmp_path / "a" / "exp1")
+    trained(tmp_path / "b" / "exp1")
+    api = Api(roots(None, f"{tmp_path / 'a'},{tmp_path / 'b'}"))
+    assert sorted(r["id"] for r in get(api, "runs")["runs"]) == ["exp1", "exp1 (2)"]
+
+
+def test_log_directories_as_tensorboard_writes_them() -> None:
+    assert roots("/logs", "x:/y") == [Root("/logs", Path("/logs"))]
+    assert roots(None, "name:/a:b,/c:d,gs://bucket/x,n:s3://bucket,C:\\logs") == [
+        Root("/a:b", Path("/a:b"), "name"),
+        Root("/c:d", Path("/c:d")),
+        Root("gs://bucket/x", None),
+        Root("s3://bucket", None, "n"),
+        Root("C:\\logs", Path("C:\\logs")),
+    ]
+    assert roots(None, None) == roots("", "") == []
+
+
+def test_a_log_directory_that_is_no_folder_here_is_told() -> None:
+    error = get(Api(roots("s3://bucket/runs", None)), "runs", 400)["error"]
+    assert error == "stepscope reads local folders only, and s3://bucket/runs is none; copy or mount it."
