@@ -53,13 +53,17 @@ _MEMBER = re.compile(rb',\s*["}]')
 _DOCUMENT = re.compile(rb'\{\s*"(?:schemaVersion|deviceProperties|traceEvents|displayTimeUnit)"\s*:')
 
 
-def decode_events(text: bytes) -> list[RawEvent]:
-    """The events of a text that is a list of them without its brackets; a comma may follow the last.
+def decode_events(text: bytes, start: int, end: int) -> list[RawEvent]:
+    """The events in [start, end), a stretch of a list of them; a comma may follow the last.
 
     Raises:
         Damage: anything is not strictly valid.
     """
-    return _decode_list(b"[" + text.rstrip(PADDING).removesuffix(b",") + b"]")
+    while end > start and text[end - 1] in PADDING:
+        end -= 1
+    if end > start and text[end - 1] == ord(","):
+        end -= 1
+    return _decode_list(b"".join((b"[", memoryview(text)[start:end], b"]")))
 
 
 @dataclass
@@ -110,7 +114,7 @@ class _Careful:
         while out.used < self.stop and not out.closed:
             run_end = self._after(out.used, size)
             try:
-                out.events += decode_events(self.text[out.used : run_end])
+                out.events += decode_events(self.text, out.used, run_end)
             except Damage:
                 if size > 1:
                     size //= 2

@@ -118,7 +118,7 @@ class EventScanner:
             if at <= 0:
                 break
             try:
-                events = decode_events(self._buffer[:at])
+                events = decode_events(self._buffer, 0, at)
             except Damage as damage:
                 if "truncated" in str(damage):
                     continue  # this boundary lies inside an event
