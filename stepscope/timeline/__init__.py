@@ -338,7 +338,7 @@ class Timeline:
 
 
 def _as(values: Any, type: pa.DataType) -> pa.Array:
-    return values if isinstance(values, pa.Array) else pa.array(values.astype(type.to_pandas_dtype()))
+    return values if isinstance(values, pa.Array) else pa.array(values).cast(type, safe=False)
 
 
 def _columns(segment: Segment, shown: Rectangles) -> dict[str, np.ndarray]:
