@@ -17,13 +17,32 @@ class Nest:
     ``rows`` are rows of the event table. ``parent`` is the position of the innermost slice of the same
     lane that encloses the start, or ``NONE``. ``stop`` is the position after the last slice that starts
     before this one ends, so that ``position + 1 .. stop`` are what lies below it. ``inside_ns`` is how
-    much of the slice lies inside its parent: all of it unless the two overlap without nesting.
+    much of the slice lies inside its parent: all of it unless the two overlap without nesting. A parent's
+    ``depth`` is always smaller than that of its children.
     """
 
     rows: np.ndarray
     parent: np.ndarray
     stop: np.ndarray
     inside_ns: np.ndarray
+    depth: np.ndarray
+
+    @property
+    def outermost(self) -> np.ndarray:
+        """Mask of the slices that lie in no other."""
+        return self.parent == NONE
+
+    def self_ns(self, events: Events) -> np.ndarray:
+        """Duration of each slice without what its children cover, at least 0."""
+        own = events.dur_ns[self.rows]
+        nested = ~self.outermost
+        np.subtract.at(own, self.parent[nested], self.inside_ns[nested])
+        return np.maximum(own, 0)  # children that overlap one another would take a moment twice
+
+    def sum_inside(self, values: np.ndarray) -> np.ndarray:
+        """For each slice the sum of ``values`` (one a slice) over itself and all below it."""
+        before = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
+        return before[self.stop] - before[:-1]
 
 
 def nest(events: Events, rows: np.ndarray) -> Nest:
@@ -48,4 +67,42 @@ def nest(events: Events, rows: np.ndarray) -> Nest:
     inside = events.dur_ns[rows].copy()
     parent_end = events.end_ns[rows[parent[nested]]]
     inside[nested] = np.minimum(inside[nested], np.maximum(parent_end - events.ts_ns[rows[nested]], 0))
-    return Nest(rows, parent, np.searchsorted(start, end, "left"), inside)
+    return Nest(rows, parent, np.searchsorted(start, end, "left"), inside, depth)
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Chains of enclosing slices by what the slices are called, each distinct chain once.
+
+    ``of`` holds the path of each slice of the nest. ``parent`` (``NONE`` at the top) and ``label`` have one
+    entry a path; a parent comes before its children.
+    """
+
+    of: np.ndarray
+    parent: np.ndarray
+    label: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+
+def paths(tree: Nest, label: np.ndarray) -> Paths:
+    """The paths of slices that are called ``label`` (integers >= 0, one a slice)."""
+    of = np.full(len(tree.rows), NONE, np.int64)
+    parents: list[np.ndarray] = []
+    labels: list[np.ndarray] = []
+    count = 0
+    width = int(label.max()) + 1 if len(label) else 1
+    by_depth = np.argsort(tree.depth, kind="stable")
+    borders = np.flatnonzero(np.diff(tree.depth[by_depth], prepend=-1, append=-1))
+    for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):  # levels, not slices
+        slices = by_depth[a:b]
+        above = tree.parent[slices]
+        above = np.where(above != NONE, of[above], NONE)
+        distinct, code = np.unique((above + 1) * width + label[slices], return_inverse=True)
+        of[slices] = code + count
+        parents.append(distinct // width - 1)
+        labels.append(distinct % width)
+        count += len(distinct)
+    none = np.empty(0, np.int64)
+    return Paths(of, np.concatenate([none, *parents]), np.concatenate([none, *labels]))

@@ -1,29 +1,56 @@
-"""Framework operators: time on the host, and the device time of the work that they launched."""
+"""Framework operators: time on the host, the device time of the work that they launched, and their backward pass."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import msgspec
 import numpy as np
 
+from stepscope.analysis.arguments import OperatorArgs, decode
+from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.launches import Links
 from stepscope.analysis.nesting import Nest, nest
 from stepscope.analysis.select import host_rows
 from stepscope.schema import NONE, RUNTIME_CALLS, Events, Kind
 
+#: Kernels that are listed for one operator, the largest time first.
+MAX_KERNELS = 5
+#: Combinations of operator and shapes that are listed, the largest time first.
+MAX_SHAPES = 200
+
+
+@dataclass(frozen=True)
+class LaunchedKernel:
+    """Device work of one name that calls of one operator launched themselves."""
+
+    name: str
+    count: int
+    total_ns: int
+
 
 @dataclass(frozen=True)
 class Operator:
     """All calls of one operator. Device times are null where no device work can be told to be any operator's.
 
+    A call inside another one of the same name counts in the totals of both. The backward pass belongs to the
+    operator that added the node to the autograd graph, as sequence numbers tell it, and to the operators around
+    that one; the times are null where the trace links no node.
+
     Metrics:
         name: the operator
         count: calls
-        host_total_ns: sum of the calls' durations (a call inside another of the same name counts in both)
+        host_total_ns: sum of the calls' durations
         host_self_ns: the same without the operators and device runtime calls directly inside
         device_total_ns: durations of the device work launched inside the calls, whatever lies between
         device_self_ns: durations of the device work whose innermost operator is such a call
+        device_count: pieces of device work launched inside the calls
+        backward_host_ns: durations of the backward nodes that the calls made
+        backward_device_ns: durations of the device work launched inside these nodes
+        kernels: the (at most 5) device functions, copies and fills whose innermost operator is such a call, with
+            count and total_ns, the largest total first
     """
 
     name: str
@@ -32,10 +59,63 @@ class Operator:
     host_self_ns: int
     device_total_ns: int | None
     device_self_ns: int | None
+    device_count: int | None
+    backward_host_ns: int | None
+    backward_device_ns: int | None
+    kernels: tuple[LaunchedKernel, ...]
 
 
-def operators(events: Events, links: Links) -> list[Operator]:
-    """One entry a name; by device self time where a device ran anything, then by host self time.
+@dataclass(frozen=True)
+class ShapedOperator:
+    """All calls of one operator with inputs of the same shapes and types, where the capture recorded them.
+
+    The list is bounded: the 200 with the largest device self time, then host self time;
+    ``operator_shapes_total`` tells how many there are.
+
+    Metrics:
+        name: the operator
+        input_shapes: shape of each input, as the trace has it; null for calls without
+        input_types: type of each input; null for calls without
+        count: calls
+        host_total_ns: sum of the calls' durations
+        host_self_ns: the same without the operators and device runtime calls directly inside
+        device_total_ns: durations of the device work launched inside the calls
+        device_self_ns: durations of the device work whose innermost operator is such a call
+    """
+
+    name: str
+    input_shapes: Any
+    input_types: Any
+    count: int
+    host_total_ns: int
+    host_self_ns: int
+    device_total_ns: int | None
+    device_self_ns: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """Every call of an operator; all arrays but those of runs have one entry a call.
+
+    ``rows`` are rows of the event table. ``of_run`` has one entry a run of the links: the call (position in
+    ``rows``) that is the innermost around its launch, ``NONE`` if there is none.
+    """
+
+    rows: np.ndarray
+    host_total_ns: np.ndarray
+    host_self_ns: np.ndarray
+    device_total_ns: np.ndarray
+    device_self_ns: np.ndarray
+    device_count: np.ndarray
+    backward_host_ns: np.ndarray
+    backward_device_ns: np.ndarray
+    of_run: np.ndarray
+    has_device: bool
+    has_backward: bool
+
+
+def operator_calls(events: Events, links: Links, autograd: Autograd | None = None) -> Calls:
+    """Times of each call.
 
     Device work belongs to the operator around its launch on the launching thread. Where the launch is not
     in the trace, or in no operator, it belongs to the operator with its external id, if exactly one has it.
@@ -43,32 +123,109 @@ def operators(events: Events, links: Links) -> list[Operator]:
     tree = nest(events, host_rows(events, Kind.OP, *RUNTIME_CALLS))
     is_op = events.kind[tree.rows] == Kind.OP
     ops = np.flatnonzero(is_op)
-    if len(ops) == 0:
-        return []
-    dur = events.dur_ns[tree.rows]
-    own = dur.copy()
-    nested = tree.parent != NONE
-    np.subtract.at(own, tree.parent[nested], tree.inside_ns[nested])
-    own = np.maximum(own, 0)  # children that overlap one another would take a moment twice
-
-    device_own = np.zeros(len(tree.rows), np.int64)
     at = _operator_of_run(events, links, tree, is_op)
-    np.add.at(device_own, at[at != NONE], events.dur_ns[links.run[at != NONE]])
-    before = np.concatenate(([0], np.cumsum(device_own)))
-    device_total = before[tree.stop] - before[:-1]
+    hit = at != NONE
+    device_own = np.zeros(len(tree.rows), np.int64)
+    count_own = np.zeros(len(tree.rows), np.int64)
+    np.add.at(device_own, at[hit], events.dur_ns[links.run[hit]])
+    np.add.at(count_own, at[hit], 1)
+    device_total = tree.sum_inside(device_own)
 
-    by_name = Groups(events.name[tree.rows[ops]].astype(np.int64))
-    columns = [by_name.sum(column[ops]).tolist() for column in (dur, own, device_total, device_own)]
-    has_device = bool((at != NONE).any())
+    back_host = np.zeros(len(tree.rows), np.int64)
+    back_device = np.zeros(len(tree.rows), np.int64)
+    position = np.full(len(events), NONE, np.int64)
+    position[tree.rows] = np.arange(len(tree.rows))
+    has_backward = autograd is not None and bool(autograd.linked.any())
+    if autograd is not None and has_backward:
+        node, made_by = autograd.node[autograd.linked], position[autograd.forward[autograd.linked]]
+        np.add.at(back_host, made_by, events.dur_ns[node])
+        np.add.at(back_device, made_by, device_total[position[node]])
+
+    number = np.cumsum(is_op) - 1
+    of_run = np.full(len(at), NONE, np.int64)
+    of_run[hit] = number[at[hit]]
+    return Calls(
+        rows=tree.rows[ops],
+        host_total_ns=events.dur_ns[tree.rows[ops]],
+        host_self_ns=tree.self_ns(events)[ops],
+        device_total_ns=device_total[ops],
+        device_self_ns=device_own[ops],
+        device_count=tree.sum_inside(count_own)[ops],
+        backward_host_ns=tree.sum_inside(back_host)[ops],
+        backward_device_ns=tree.sum_inside(back_device)[ops],
+        of_run=of_run,
+        has_device=bool(hit.any()),
+        has_backward=has_backward,
+    )
+
+
+def operators(events: Events, links: Links, calls: Calls | None = None) -> list[Operator]:
+    """One entry a name; by device self time where a device ran anything, then by host self time."""
+    calls = operator_calls(events, links) if calls is None else calls
+    by_name = Groups(events.name[calls.rows].astype(np.int64))
+    kernels = _kernels(events, links, calls)
+
+    def sums(column: np.ndarray, known: bool = True) -> list[Any]:
+        return by_name.sum(column).tolist() if known else [None] * len(by_name)
+
+    count, host_total, host_self = by_name.count.tolist(), sums(calls.host_total_ns), sums(calls.host_self_ns)
+    device_total, device_self, device_count = (
+        sums(column, calls.has_device) for column in (calls.device_total_ns, calls.device_self_ns, calls.device_count)
+    )
+    backward_host = sums(calls.backward_host_ns, calls.has_backward)
+    backward_device = sums(calls.backward_device_ns, calls.has_backward and calls.has_device)
     out = [
         Operator(
-            events.names[name], count, total, self_ns, dev if has_device else None, dev_self if has_device else None
+            name=events.names[name],
+            count=count[i],
+            host_total_ns=host_total[i],
+            host_self_ns=host_self[i],
+            device_total_ns=device_total[i],
+            device_self_ns=device_self[i],
+            device_count=device_count[i],
+            backward_host_ns=backward_host[i],
+            backward_device_ns=backward_device[i],
+            kernels=tuple(kernels.get(name, ())),
         )
-        for name, count, total, self_ns, dev, dev_self in zip(
-            by_name.keys.tolist(), by_name.count.tolist(), *columns, strict=True
-        )
+        for i, name in enumerate(by_name.keys.tolist())
     ]
     return sorted(out, key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name))
+
+
+def operators_by_shape(events: Events, calls: Calls) -> tuple[list[ShapedOperator], int] | None:
+    """The entries with the largest times, and how many there are; None where no shapes were recorded."""
+    args, at = decode(events, calls.rows, OperatorArgs)
+    codes: dict[tuple[bytes, bytes], int] = {}
+    code = np.array([codes.setdefault((bytes(a.shapes), bytes(a.types)), len(codes)) for a in args], np.int64)[at]
+    if not any(shapes for shapes, _ in codes):
+        return None
+    texts = list(codes)
+    groups = Groups(events.name[calls.rows].astype(np.int64) * len(codes) + code)
+    columns = (calls.host_total_ns, calls.host_self_ns, calls.device_total_ns, calls.device_self_ns)
+    sums = np.column_stack([groups.sum(column) for column in columns])
+    entries = []
+    for i in np.lexsort((-sums[:, 1], -sums[:, 3]))[:MAX_SHAPES].tolist():
+        name, which = divmod(int(groups.keys[i]), len(codes))
+        total, own, *device = sums[i].tolist()
+        device = device if calls.has_device else [None, None]
+        shapes, types = (msgspec.json.decode(text) if text else None for text in texts[which])
+        entries.append(ShapedOperator(events.names[name], shapes, types, int(groups.count[i]), total, own, *device))
+    entries.sort(key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name, str(o.input_shapes)))
+    return entries, len(groups)
+
+
+def _kernels(events: Events, links: Links, calls: Calls) -> dict[int, list[LaunchedKernel]]:
+    """Device work by the name of its innermost operator, the largest times first."""
+    hit = calls.of_run != NONE
+    runs = links.run[hit]
+    width = len(events.names)
+    groups = Groups(events.name[calls.rows[calls.of_run[hit]]].astype(np.int64) * width + events.name[runs])
+    total = groups.sum(events.dur_ns[runs])
+    found: dict[int, list[LaunchedKernel]] = {}
+    for i, key in enumerate(groups.keys.tolist()):
+        kernel = LaunchedKernel(events.names[key % width], int(groups.count[i]), int(total[i]))
+        found.setdefault(key // width, []).append(kernel)
+    return {name: sorted(kernels, key=lambda k: (-k.total_ns, k.name))[:MAX_KERNELS] for name, kernels in found.items()}
 
 
 def _operator_of_run(events: Events, links: Links, tree: Nest, is_op: np.ndarray) -> np.ndarray:
