@@ -12,8 +12,8 @@ import {
   type WorkerKey,
 } from "./api";
 import { isVisible } from "./host";
-import { Resource } from "./resource";
-import { nav, tab } from "./state";
+import { imports, Resource } from "./resource";
+import { adjust, nav, tab } from "./state";
 import { fetchSteps, type Steps } from "./steps";
 
 const LIVE_MS = 2000;
@@ -113,6 +113,15 @@ export function startData(): void {
     }
     if (at) loadTab(at, stamp);
     freshness.value = freshness.peek() + 1;
+  });
+  effect(() => {
+    // What is on show by default is told in the address as well: a link must not lead to the next run instead.
+    const { run, worker } = shown.value;
+    const { run: runId, worker: workerId } = nav.peek();
+    if (run && worker && (runId === null || workerId === null)) adjust({ run: run.id, worker: worker.id });
+  });
+  effect(() => {
+    if (imports.value > 0) void runs.load(getRuns);
   });
   const windows = computed(() => summary.now.value.value?.coverage?.windows ?? null);
   effect(() => {

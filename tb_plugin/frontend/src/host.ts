@@ -1,6 +1,7 @@
 // The page around us. TensorBoard shows the plugin in an iframe of its own origin; the address and the dark mode are
 // those of the outer page. Standing alone (stepscope serve) the outer page is our own window.
 
+import { parseHash } from "./hash";
 import type { Theme } from "./palette";
 
 /** The window whose address the user sees; our own where the outer one is out of reach. */
@@ -23,9 +24,15 @@ export function readHash(): string {
 const MARK = "stepscope";
 const written = new Set<string>();
 
+/** Whether the address is ours to read and write: our iframe lives on, hidden, while another plugin's tab is open. */
+function isOurs(hash: string): boolean {
+  const { plugin } = parseHash(hash);
+  return plugin === "" || plugin === "stepscope";
+}
+
 /** Write the hash: as a new entry for Back, or in place of the present one. TensorBoard is not notified by either. */
 export function writeHash(hash: string, push: boolean): void {
-  if (hash === outer.location.hash) return;
+  if (!isOurs(outer.location.hash) || (push && hash === outer.location.hash)) return;
   written.add(hash);
   const url = new URL(outer.location.href);
   url.hash = hash;
@@ -44,6 +51,7 @@ export function writeHash(hash: string, push: boolean): void {
 export function onNavigate(callback: (hash: string) => void, rewrite: () => void): () => void {
   const listener = (event: PopStateEvent) => {
     const hash = outer.location.hash;
+    if (!isOurs(hash)) return;
     const ours = Boolean((event.state as Record<string, unknown> | null)?.[MARK]);
     if (!ours && (written.has(hash) || !hash.includes("p.stepscope."))) rewrite();
     else callback(hash);

@@ -11,6 +11,9 @@ export interface Loaded<T> {
 
 const RETRY_MS = 1500;
 
+/** Counts the imports that came to an end: the listing then knows more about the worker. */
+export const imports = signal(0);
+
 export class Resource<T> {
   readonly now = signal<Loaded<T>>({ state: "idle", value: null, detail: "" });
   private controller: AbortController | null = null;
@@ -33,7 +36,9 @@ export class Resource<T> {
     }
     try {
       const value = await fetcher(controller.signal);
-      if (!controller.signal.aborted) this.now.value = { state: "ready", value, detail: "" };
+      if (controller.signal.aborted) return;
+      if (this.now.peek().state === "importing") imports.value += 1;
+      this.now.value = { state: "ready", value, detail: "" };
     } catch (error) {
       if (controller.signal.aborted) return;
       const { value } = this.now.peek();

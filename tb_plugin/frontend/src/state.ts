@@ -44,6 +44,7 @@ export function openWorker(run: string, worker: string | null): void {
 /** Read the address, follow it, and follow the theme of the page around us. */
 export function startState(): void {
   nav.value = decodeState(readHash());
+  writeHash(readHash(), false); // marks the entry we came in by as one of ours, so that Back can return to it
   onNavigate(
     (hash) => {
       nav.value = decodeState(hash);

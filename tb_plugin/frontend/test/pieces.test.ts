@@ -35,9 +35,12 @@ test("a search finds every word anywhere", () => {
 });
 
 test("texts are cut to their room", () => {
-  assert.equal(fit("forward", 100, 40), "forward");
-  assert.equal(fit("abcdefghij", 58, 100), "abcde…");
-  assert.equal(fit("abcdefghij", 20, 100), "");
+  const narrow = (text: string) => [...text].reduce((sum, letter) => sum + (letter === "W" ? 20 : 10), 0);
+  assert.equal(fit("forward", 100, narrow), "forward");
+  assert.equal(fit("abcdefghij", 66, narrow), "abcde…");
+  assert.equal(fit("WWWabcdefghij", 60, narrow), "");
+  assert.equal(fit("WWWabcdefghij", 80, narrow), "WWW…");
+  assert.equal(fit("abcdefghij", 20, narrow), "");
 });
 
 test("runs of measured values, and the value nearest to a time", () => {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StepsAnswer } from "../src/api";
-import { clampBars, makeBars, niceCeiling, type BarData } from "../src/charts/step-bars";
+import { cutOf, niceCeiling } from "../src/charts/scale";
+import { clampBars, makeBars, type BarData } from "../src/charts/step-bars";
 import { deepRuns, nearestStep, stepAxis } from "../src/charts/step-time";
 import { ACTIVITIES, PHASES } from "../src/kinds";
 import { emptySteps, measured, stepName, totals, withPage } from "../src/steps";
@@ -119,4 +120,12 @@ test("axis ends are round and not below the highest bar", () => {
   assert.equal(niceCeiling(157), 200);
   assert.equal(niceCeiling(101), 150);
   assert.equal(niceCeiling(0), 1);
+});
+
+test("one very long step is cut off, a few long ones are not", () => {
+  const usual = Array.from({ length: 99 }, () => 100);
+  assert.deepEqual(cutOf([7500, ...usual]), { top: 200, above: 1, longest: 7500 });
+  assert.equal(cutOf([390, ...usual]), null);
+  assert.equal(cutOf([7500, 100, 100]), null);
+  assert.equal(cutOf([...usual, null]), null);
 });

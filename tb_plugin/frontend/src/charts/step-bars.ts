@@ -4,6 +4,7 @@
 import { CHART_COLORS, CHART_FONT } from "./echarts";
 import { axisDuration } from "../format";
 import { CANVAS, type Theme } from "../palette";
+import { niceCeiling } from "./scale";
 
 export const AXIS_LEFT = 64;
 export const AXIS_BOTTOM = 22;
@@ -92,14 +93,6 @@ function roundNumberIn(data: BarData, bar: Bar, every: number): number | null {
   return candidate <= to ? candidate : null;
 }
 
-/** A round number at or above the value, so that the axis ends on a mark. */
-export function niceCeiling(value: number): number {
-  if (!(value > 0)) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
-  for (const factor of [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10]) if (factor * power >= value * 0.9999) return factor * power;
-  return 10 * power;
-}
-
 export interface BarFrame {
   width: number;
   height: number;
@@ -107,6 +100,7 @@ export interface BarFrame {
   data: BarData;
   view: BarView;
   hover: number | null; // position in rows
+  top: number | null; // ns where the axis is cut; null: at the highest bar
 }
 
 const plotWidth = (width: number) => Math.max(1, width - AXIS_LEFT - PADDING_RIGHT);
@@ -129,7 +123,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
 
   let highest = 0;
   for (const bar of bars) highest = Math.max(highest, bar.most);
-  const top = data.share ? 1 : niceCeiling(highest);
+  const top = data.share ? 1 : (frame.top ?? niceCeiling(highest));
   const y = (value: number) => PADDING_TOP + plot.h * (1 - value / top);
 
   const marks = data.share ? 4 : top / 10 ** Math.floor(Math.log10(top)) === 1.5 ? 3 : 4;
@@ -146,7 +140,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
   const xOf = (at: number) => AXIS_LEFT + (at - view.from) * perStep;
   ctx.save();
   ctx.beginPath();
-  ctx.rect(AXIS_LEFT, 0, plot.w, height);
+  ctx.rect(AXIS_LEFT, PADDING_TOP - 1, plot.w, height);
   ctx.clip();
   const binned = bars.some((bar) => bar.to - bar.from > 1);
   const gap = (w: number) => (binned ? 0 : w > 12 ? 2 : w > 4 ? 1 : 0);
@@ -186,6 +180,13 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
     ctx.fillRect(Math.round(x + w / 2 - 0.5), y(bar.most), 1, Math.max(0, y(mean) - y(bar.most) - 1));
   }
   ctx.globalAlpha = 1;
+  // Bars that go on above a cut axis have a notch at its end.
+  ctx.fillStyle = CANVAS[theme];
+  for (const bar of bars) {
+    if (bar.most <= top * 1.0001) continue;
+    const [x, w] = place(bar);
+    ctx.fillRect(x, PADDING_TOP + 4, Math.max(w, 3), 2);
+  }
   if (frame.hover !== null) {
     const bar = bars.find((b) => frame.hover !== null && frame.hover >= b.from && frame.hover < b.to);
     if (bar) {

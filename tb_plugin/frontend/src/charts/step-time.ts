@@ -31,7 +31,8 @@ export function deepRuns(steps: Steps, xs: readonly number[]): [number, number][
   return found;
 }
 
-export function stepTimeOption(steps: Steps, theme: Theme): Option {
+/** `top` is where the time axis is cut, null for its natural end. */
+export function stepTimeOption(steps: Steps, theme: Theme, top: number | null): Option {
   const colors = CHART_COLORS[theme];
   const xs = stepAxis(steps.id);
   const deep = deepRuns(steps, xs);
@@ -52,13 +53,13 @@ export function stepTimeOption(steps: Steps, theme: Theme): Option {
     }),
     xAxis: axis(theme, {
       type: "value",
-      min: lowest,
-      max: Math.max(highest, lowest + 1),
+      min: highest > lowest ? lowest : lowest - 1,
+      max: highest > lowest ? highest : highest + 1,
       minInterval: 1,
       splitLine: { show: false },
       axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: (x: number) => (Number.isInteger(x) ? x.toLocaleString("en-US") : "") },
     }),
-    yAxis: axis(theme, { type: "value", min: 0, axisLabel: { color: colors.faint, fontSize: 11, formatter: axisDuration } }),
+    yAxis: axis(theme, { type: "value", min: 0, max: top, axisLabel: { color: colors.faint, fontSize: 11, formatter: axisDuration } }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, filterMode: "none" }],
     series: [
       {

@@ -37,7 +37,7 @@ export function coverageText(answer: SummaryAnswer, steps: Steps | null): string
   if (total === 0) return "no steps seen";
   const indices = steps ? measured(steps.activity, steps.count) : [];
   const deep = steps ? indices.length : (answer.coverage?.deep_steps ?? 0);
-  if (deep >= total) return `all ${plural(total, "step")} in depth`;
+  if (deep >= total) return total === 1 ? "1 step, in depth" : `all ${plural(total, "step")} in depth`;
   if (deep === 0) return `${plural(total, "step")}, none in depth yet; always-on data for all`;
   const numbers = indices.map((i) => steps?.id[i] ?? i);
   const which = steps ? `steps ${ranges(numbers)}` : plural(deep, "step");

@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { barAt, clampBars, drawBars, type Bar, type BarData, type BarView } from "../charts/step-bars";
+import { cutOf, type Cut } from "../charts/scale";
 import { steps } from "../data";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
 import { count, duration, exact, milliseconds, percent, plural } from "../format";
@@ -13,6 +14,7 @@ import { measured, stepName, type Steps } from "../steps";
 import { prepareCanvas } from "../ui/canvas";
 import { Absent, Await } from "../ui/states";
 import { Table, type Column } from "../ui/table";
+import { CutNote } from "./cut-note";
 import { openStep } from "./open-step";
 
 export function StepsTab(): JSX.Element {
@@ -81,6 +83,8 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
     }),
     [all, parts, only, share, by],
   );
+  const [uncut, setUncut] = useState(false);
+  const cut = useMemo(() => cutOf(data.rows.map((row) => data.whole[row])), [data]);
   if (all.count === 0) {
     return (
       <Absent>
@@ -121,10 +125,13 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
             onChoose={(value) => adjust({ steps: value as "all" | "deep" })}
           />
         )}
+        {cut && !share && (
+          <CutNote cut={cut} open={uncut} onToggle={() => setUncut(!uncut)} />
+        )}
         <span class="spacer" />
         <Legend parts={parts} grey={!only && partial} />
       </div>
-      <Bars all={all} data={data} parts={parts} by={by} />
+      <Bars all={all} data={data} parts={parts} by={by} cut={share || uncut ? null : cut} />
       <StepTable all={all} rows={data.rows} parts={parts} />
     </>
   );
@@ -175,7 +182,8 @@ function Legend({ parts, grey }: { parts: Part[]; grey: boolean }): JSX.Element 
   );
 }
 
-function Bars({ all, data, parts, by }: { all: Steps; data: BarData; parts: Part[]; by: By }): JSX.Element {
+function Bars(props: { all: Steps; data: BarData; parts: Part[]; by: By; cut: Cut | null }): JSX.Element {
+  const { all, data, parts, by, cut } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [view, setView] = useState<BarView | null>(null); // null: all
   const [hover, setHover] = useState<{ at: number; x: number; y: number } | null>(null);
@@ -217,7 +225,7 @@ function Bars({ all, data, parts, by }: { all: Steps; data: BarData; parts: Part
 
   useEffect(() => {
     const ctx = canvas.current && prepareCanvas(canvas.current, size.width, size.height);
-    if (ctx) bars.current = drawBars(ctx, { ...size, theme: theme.value, data, view: shown, hover: hover?.at ?? null });
+    if (ctx) bars.current = drawBars(ctx, { ...size, theme: theme.value, data, view: shown, hover: hover?.at ?? null, top: cut?.top ?? null });
   });
 
   const drag = useRef<{ x: number; from: number; moved: boolean } | null>(null);

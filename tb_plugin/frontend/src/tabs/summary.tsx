@@ -1,15 +1,16 @@
 // The Summary tab: what the worker is, how long its steps take, where the time goes, and what the data lacks.
 
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
-import type { Series, SummaryAnswer, WorkerSummary } from "../api";
+import { useMemo, useState } from "preact/hooks";
+import type { GpuSummary, Series, SummaryAnswer, WorkerSummary } from "../api";
 import { Chart } from "../charts/echarts";
 import { utilisationOption, utilisationSeries } from "../charts/resources";
 import { nearestStep, stepAxis, stepTimeOption } from "../charts/step-time";
+import { cutOf } from "../charts/scale";
 import { resources, steps, summary } from "../data";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
 import { count, DASH, duration, exact, percent, plural } from "../format";
-import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES } from "../kinds";
+import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity } from "../kinds";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { theme } from "../state";
 import { stepName, totals, type Steps } from "../steps";
@@ -17,6 +18,7 @@ import { StackedBar } from "../ui/bar";
 import { Absent, Await } from "../ui/states";
 import { Facts } from "./facts";
 import { openStep } from "./open-step";
+import { CutNote } from "./cut-note";
 import { Copies, HotSpots, Launching } from "./hotspots";
 import { Notes } from "./notes";
 
@@ -29,7 +31,7 @@ export function SummaryTab(): JSX.Element {
             <Facts answer={answer} steps={steps.now.value.value} resources={resources.now.value.value} />
             <Tiles answer={answer} steps={steps.now.value.value} />
             <div class="columns">
-              <TimeGoes />
+              <TimeGoes worker={answer.worker} />
               <StepTime />
               <Utilisation />
             </div>
@@ -91,17 +93,7 @@ function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Steps | n
         testId="step-p95"
       />
       <Tile label="Steps" value={count(n)} raw={n} note={stepRange(all)} hint={DEFINITIONS.stepCount} testId="step-count" />
-      {(worker.gpu ?? []).slice(0, 8).map((gpu) => (
-        <Tile
-          key={gpu.device}
-          label={`GPU ${gpu.device} busy`}
-          value={percent(gpu.utilization_steps)}
-          raw={gpu.utilization_steps}
-          note={gpu.utilization_window === null ? undefined : `${percent(gpu.utilization_window)} with gaps between steps`}
-          hint={gpu.utilization_steps === null ? NOT_MEASURED : `${DEFINITIONS.gpuBusy}\nKernels: ${exact(gpu.busy_ns)}.`}
-          testId="gpu-util"
-        />
-      ))}
+      <GpuTiles gpus={worker.gpu ?? []} />
       <Tile
         label="Input wait"
         value={percent(waitRatio)}
@@ -114,21 +106,90 @@ function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Steps | n
   );
 }
 
+/** One tile a GPU; of many GPUs their mean and range. */
+function GpuTiles({ gpus }: { gpus: readonly GpuSummary[] }): JSX.Element | null {
+  const told = gpus.filter((gpu): gpu is GpuSummary & { utilization_steps: number } => gpu.utilization_steps !== null);
+  if (gpus.length === 0) return null;
+  if (told.length === 0) {
+    const hint = `${NOT_MEASURED}: it is measured against the steps, and none were seen.`;
+    return <Tile label="GPU busy" value={DASH} note="no steps to measure against" hint={hint} testId="gpu-util" />;
+  }
+  if (told.length > 3) {
+    const values = told.map((gpu) => gpu.utilization_steps).sort((a, b) => a - b);
+    const mean = values.reduce((a, b) => a + b, 0) / values.length;
+    const hint = [DEFINITIONS.gpuBusy, ...told.map((gpu) => `GPU ${gpu.device}: ${percent(gpu.utilization_steps)}`)].join("\n");
+    const note = `${percent(values[0])} to ${percent(values.at(-1))}`;
+    return <Tile label={`${told.length} GPUs busy, mean`} value={percent(mean)} raw={mean} note={note} hint={hint} testId="gpu-util" />;
+  }
+  return (
+    <>
+      {told.map((gpu) => (
+        <Tile
+          key={gpu.device}
+          label={`GPU ${gpu.device} busy`}
+          value={percent(gpu.utilization_steps)}
+          raw={gpu.utilization_steps}
+          note={gpu.utilization_window === null ? undefined : `${percent(gpu.utilization_window)} with gaps between steps`}
+          hint={`${DEFINITIONS.gpuBusy}\nKernels: ${exact(gpu.busy_ns)}.`}
+          testId="gpu-util"
+        />
+      ))}
+    </>
+  );
+}
+
 function stepRange(all: Steps | null): string | undefined {
   if (!all || all.count === 0) return undefined;
   const cut = all.complete.filter((done) => !done).length;
-  const range = `${stepName(all, 0)} to ${stepName(all, all.count - 1)}`;
+  const range = all.count === 1 ? stepName(all, 0) : `${stepName(all, 0)} to ${stepName(all, all.count - 1)}`;
   return cut > 0 ? `${range}, ${count(cut)} incomplete` : range;
 }
 
 /** By phase and by activity; phases that were not recorded take no room, their tile says so. */
-function TimeGoes(): JSX.Element {
+function TimeGoes({ worker }: { worker: WorkerSummary }): JSX.Element {
   return (
     <Await of={steps.now.value} what="the steps">
-      {(all) => <TimeBars all={all} />}
+      {(all) => (all.count > 0 ? <TimeBars all={all} /> : <WithoutSteps worker={worker} />)}
     </Await>
   );
 }
+
+/** Without steps there is nothing to divide; the devices' time over the whole capture still tells where it went. */
+function WithoutSteps({ worker }: { worker: WorkerSummary }): JSX.Element {
+  const time = worker.timeline_ns;
+  const total = time?.total ?? 0;
+  const colors = ACTIVITY_COLORS[theme.value];
+  const parts = DEVICE_TIME.map(({ key, label, title, color }) => {
+    const ns = time?.[key] ?? 0;
+    return { key, label, title, color: colors[color], ns, ratio: total > 0 ? ns / total : 0 };
+  });
+  return (
+    <>
+      <section class="card">
+        <h2>No steps</h2>
+        <Absent>
+          The data has no step markers, so there are no step times. The PyTorch hook and the Keras callback mark steps by
+          themselves; with torch.profiler call prof.step() after each step.
+        </Absent>
+      </section>
+      {total > 0 && (
+        <section class="card">
+          <h2>Where the time goes: devices</h2>
+          <p class="basis">From the first to the last device event of the capture, {duration(total)}, all devices merged</p>
+          <StackedBar name="Device time" testId="device-time" perStep={0} parts={parts.filter((part) => part.ns > 0)} />
+        </section>
+      )}
+    </>
+  );
+}
+
+const DEVICE_TIME: { key: string; label: string; title: string; color: Activity }[] = [
+  { key: "compute", label: "Compute", title: "A compute kernel ran.", color: "kernel" },
+  { key: "exposed_communication", label: "Exposed communication", title: DEFINITIONS.classes.communication, color: "communication" },
+  { key: "exposed_memcpy", label: "Exposed memory copy", title: DEFINITIONS.classes.memcpy, color: "memcpy" },
+  { key: "exposed_memset", label: "Exposed memory set", title: DEFINITIONS.classes.memset, color: "memset" },
+  { key: "idle", label: "Idle", title: "Nothing ran on any device.", color: "other" },
+];
 
 function TimeBars({ all }: { all: Steps }): JSX.Element {
   const phases = useMemo(() => totals(all.phase, PHASES, all.count), [all]);
@@ -143,7 +204,8 @@ function TimeBars({ all }: { all: Steps }): JSX.Element {
           {phases.total_ns > 0 ? (
             <>
               <p class="basis">
-                Host time of {phases.steps === all.count ? "all" : count(phases.steps)} steps, {duration(phases.total_ns)} in all
+                Host time of {phases.steps === all.count && all.count > 1 ? "all " : ""}
+                {plural(phases.steps, "step")}, {duration(phases.total_ns)} in all
               </p>
               <StackedBar
                 name="Phase"
@@ -167,7 +229,9 @@ function TimeBars({ all }: { all: Steps }): JSX.Element {
         {activity.total_ns > 0 ? (
           <>
             <p class="basis">
-              {activity.steps === all.count ? `All ${plural(activity.steps, "step")}` : `${plural(activity.steps, "step")} captured in depth`},{" "}
+              {activity.steps === all.count && all.count > 1 ? "All " : ""}
+              {plural(activity.steps, "step")}
+              {activity.steps === all.count ? "" : " captured in depth"},{" "}
               {duration(activity.total_ns)} in all
             </p>
             <StackedBar
@@ -190,7 +254,8 @@ function TimeBars({ all }: { all: Steps }): JSX.Element {
   );
 }
 
-function StepTime(): JSX.Element {
+function StepTime(): JSX.Element | null {
+  if (steps.now.value.value?.count === 0) return null;
   return (
     <section class="card">
       <h2 title={DEFINITIONS.stepDuration}>Step time</h2>
@@ -203,8 +268,10 @@ function StepTime(): JSX.Element {
 
 function StepTimeChart({ all }: { all: Steps }): JSX.Element {
   const now = theme.value;
-  const option = useMemo(() => stepTimeOption(all, now), [all, now]);
-  if (all.count === 0) return <Absent>No steps were seen. Mark them with prof.step(), or let the hook find them.</Absent>;
+  const [uncut, setUncut] = useState(false);
+  const cut = useMemo(() => cutOf(all.duration), [all]);
+  const top = uncut ? null : (cut?.top ?? null);
+  const option = useMemo(() => stepTimeOption(all, now, top), [all, now, top]);
   const open = (x: number) => {
     const i = nearestStep(stepAxis(all.id), x);
     if (i >= 0) openStep(all, i);
@@ -212,7 +279,10 @@ function StepTimeChart({ all }: { all: Steps }): JSX.Element {
   return (
     <>
       <Chart option={option} label={`Step time over ${plural(all.count, "step")}`} height={210} testId="step-time-chart" onClick={open} />
-      <p class="chart-note">Click a step to open it in the timeline; ctrl + wheel zooms.</p>
+      <p class="chart-note">
+        Click a step to open it in the timeline; ctrl + wheel zooms.
+        {cut && <CutNote cut={cut} open={uncut} onToggle={() => setUncut(!uncut)} />}
+      </p>
     </>
   );
 }

@@ -139,10 +139,15 @@ function textWidth(ctx: CanvasRenderingContext2D, text: string): number {
 }
 
 /** The longest beginning of a text that fits, with an ellipsis; empty where not even three letters do. */
-export function fit(text: string, room: number, width: number): string {
+export function fit(text: string, room: number, measure: (text: string) => number): string {
+  const width = measure(text);
   if (width <= room) return text;
-  const letters = Math.floor((text.length * (room - 8)) / width);
-  return letters < 3 ? "" : `${text.slice(0, letters)}…`;
+  // Letters differ in width: a guess by the mean, then down to what truly fits.
+  for (let letters = Math.floor((text.length * (room - 6)) / width); letters >= 3; letters -= 1) {
+    const cut = `${text.slice(0, letters)}…`;
+    if (measure(cut) <= room) return cut;
+  }
+  return "";
 }
 
 export function drawScene(ctx: CanvasRenderingContext2D, scene: Scene): void {
@@ -315,7 +320,7 @@ function flush(ctx: CanvasRenderingContext2D, colors: Ink): void {
   pale.flush(ctx, colors.pale);
   solid.flush(ctx, colors.fills);
   for (const label of labels) {
-    const text = fit(label.text, label.w, textWidth(ctx, label.text));
+    const text = fit(label.text, label.w, (part) => textWidth(ctx, part));
     if (!text) continue;
     const y = label.y + SLICE_HEIGHT / 2 + 0.5;
     if (label.color < 0) {

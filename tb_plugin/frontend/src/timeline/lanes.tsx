@@ -185,6 +185,9 @@ function Label({ row, active, onActivate }: { row: LayoutRow; active: boolean; o
   const { info, level, children } = row.node;
   const busy = busyText(row.node);
   const inside = row.folded && children.length > 0 ? ` (${children.length})` : "";
+  // The name of a tall lane stays in sight while any of it does.
+  const hidden = Math.max(0, timeline.scroll.value - row.y);
+  const sticky = Math.min(hidden, Math.max(0, row.height - 24));
   const toggle = () => {
     onActivate();
     if (row.foldable) timeline.toggle(row.node);
@@ -196,7 +199,12 @@ function Label({ row, active, onActivate }: { row: LayoutRow; active: boolean; o
       class={`label ${row.kind} type-${info.type}${active ? " active" : ""}${row.foldable ? " foldable" : ""}`}
       aria-level={level + 1}
       aria-expanded={row.foldable ? !row.folded : undefined}
-      style={{ top: `${row.y - timeline.scroll.value}px`, height: `${row.height}px`, paddingLeft: `${6 + level * 12}px` }}
+      style={{
+        top: `${row.y - timeline.scroll.value}px`,
+        height: `${row.height}px`,
+        paddingLeft: `${6 + level * 12}px`,
+        paddingTop: `${3 + sticky}px`,
+      }}
       title={`${lanePath(timeline.tree.value, info.id)}${info.events > 0 ? `\n${info.events.toLocaleString("en-US")} events` : ""}`}
       onClick={toggle}
       data-testid={`lane-${info.type}`}

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { DASH, duration, exact, percent } from "../format";
+import { duration, exact, percent } from "../format";
 import { textOn } from "../color";
 
 export interface Part {
@@ -14,6 +14,7 @@ export interface Part {
   color: string;
 }
 
+/** `perStep` is the number of steps the parts are sums over; 0 where they are no sums over steps. */
 export function StackedBar(props: { name: string; parts: readonly Part[]; perStep: number; testId: string }): JSX.Element {
   const { parts, perStep } = props;
   const [lit, setLit] = useState<string | null>(null);
@@ -40,9 +41,11 @@ export function StackedBar(props: { name: string; parts: readonly Part[]; perSte
             <th scope="col" class="num" title="Sum over the measured steps">
               Total
             </th>
-            <th scope="col" class="num" title="Total divided by the number of measured steps">
-              Per step
-            </th>
+            {perStep > 0 && (
+              <th scope="col" class="num" title="Total divided by the number of measured steps">
+                Per step
+              </th>
+            )}
             <th scope="col" class="num" title="Share of the total of all parts">
               Share
             </th>
@@ -64,7 +67,7 @@ export function StackedBar(props: { name: string; parts: readonly Part[]; perSte
               <td class="num" title={exact(part.ns)} data-testid={`${props.testId}-${part.key}`} data-ns={part.ns}>
                 {duration(part.ns)}
               </td>
-              <td class="num">{perStep > 0 ? duration(part.ns / perStep) : DASH}</td>
+              {perStep > 0 && <td class="num">{duration(part.ns / perStep)}</td>}
               <td class="num">{percent(part.ratio)}</td>
             </tr>
           ))}
