@@ -58,6 +58,12 @@ def fit(model, callbacks, batches=4, **options):
     return model.fit(x, y, batch_size=BATCH, verbose=0, callbacks=callbacks, **options).history
 
 
+@pytest.fixture(scope="session")
+def plain_losses(tf):
+    """Of ``fit(make_model(), [])``."""
+    return fit(make_model(), [])
+
+
 def read(run):
     """The recording of the run's one worker: ``steps`` and ``phases`` as rows, ``meta``, ``notes`` by code."""
     [worker] = open_run(run).workers

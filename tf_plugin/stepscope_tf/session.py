@@ -155,11 +155,10 @@ class Session:
         if recorder_module.active is recorder:
             recorder_module.active = None
         try:
-            self._finish_window()
             if self._monitor is not None:
                 self._monitor.pause()
-            recorder.update_meta(ended_ns=time.time_ns(), overhead=self._overhead())
-            self._take_monitor_notes()
+            self._finish_parts()
+            recorder.update_meta(ended_ns=time.time_ns())
             recorder.flush()
         except Exception as error:
             self.fail("the end of a training", error)
@@ -173,34 +172,28 @@ class Session:
         atexit.unregister(self.close)
         if recorder is None or not recorder.enabled:  # never began, gave up, or this is a forked child
             return
-        self.pause()
         try:
-            self._finish_window()
             if self._monitor is not None:
                 self._monitor.stop()
-            self._take_monitor_notes()
+            self._finish_parts()
         except Exception as error:
-            self.fail("the monitor", error)
+            self.fail("the end of the recording", error)
         recorder.stop()
 
-    def _finish_window(self) -> None:
+    def _finish_parts(self) -> None:
+        """Close the window, wait for its conversion, and write into worker.json what is known only now."""
+        assert self.recorder is not None
         if self.window is not None:
             self.window.finish(self._convert_s)
             self.window.report_missing()
-
-    def _overhead(self) -> dict[str, Any]:
-        return {
+        for note in self._monitor.notes() if self._monitor is not None else ():
+            self.note(note.code, note.detail, note.count - self._monitor_notes.get(note.code, 0))
+            self._monitor_notes[note.code] = note.count
+        overhead = {
             "hook_ns_per_step": int(median(self.hook_ns)) if self.hook_ns else None,
             "stall_ns": self.window.stall_ns if self.window else 0,
         }
-
-    def _take_monitor_notes(self) -> None:
-        if self._monitor is None or self.recorder is None:
-            return
-        for note in self._monitor.notes():
-            new = note.count - self._monitor_notes.get(note.code, 0)
-            self._monitor_notes[note.code] = note.count
-            self.recorder.note(note.code, note.detail, new)
+        self.recorder.update_meta(overhead=overhead)
 
     # -- steps ---------------------------------------------------------------------------------------
 
