@@ -15,15 +15,18 @@ from stepscope import monitor
 from stepscope.analysis import quality
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import Annotation
+from stepscope.analysis.collectives import Collective, Communication
 from stepscope.analysis.device_timeline import DeviceTimeline
 from stepscope.analysis.gpu import Gpu
-from stepscope.analysis.kernels import ActivityTime, Kernel, Precision
-from stepscope.analysis.launches import Launches
-from stepscope.analysis.memcpy import Copies
+from stepscope.analysis.idle import Idle
+from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
+from stepscope.analysis.launches import CallLaunches, Histogram, Launches
+from stepscope.analysis.memcpy import Copies, MemoryOperation
 from stepscope.analysis.operators import Operator
 from stepscope.analysis.phases import Phases
 from stepscope.analysis.resources import Resource
 from stepscope.analysis.steps import Steps
+from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchronisation
 from stepscope.summary import step_time
 
 TARGET = Path(__file__).with_name("metrics.md")
@@ -47,11 +50,21 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Step time of the run", "step_time_ns", "ns", step_time),
     ("Device use", "workers[].gpu[]", "ratio", Gpu),
     ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),
+    ("Idle time", "workers[].idle.devices[], .streams[]", "", Idle),
     ("Sums of device activity", "workers[].activity_time_ns", "ns", ActivityTime),
     ("Precision", "workers[].precision_ns", "ns", Precision),
     ("Kernels", "workers[].kernels[]", "", Kernel),
+    ("Kernels by launch configuration", "workers[].kernels_by_launch_config[]", "", KernelConfig),
     ("Memory copies", "workers[].memcpy.<direction>", "", Copies),
+    ("Memory operations", "workers[].memory_operations[]", "", MemoryOperation),
+    ("Communication", "workers[].communication", "", Communication),
+    ("Collectives", "workers[].communication.collectives[]", "", Collective),
+    ("Synchronisation", "workers[].synchronisation", "", Synchronisation),
+    ("Synchronising calls", "workers[].synchronisation.calls[], .records[]", "", SyncCalls),
+    ("Synchronising calls by operator", "workers[].synchronisation.by_operator[]", "", SyncByOperator),
     ("Launches", "workers[].launches", "", Launches),
+    ("Launches by call", "workers[].launches.by_call[]", "", CallLaunches),
+    ("Launch histogram", "workers[].launches.histogram", "launches", Histogram),
     ("Operators", "workers[].operators[]", "", Operator),
     ("Annotations", "workers[].annotations[]", "", Annotation),
     ("Resources", "resources.<host>.<metric>", "that of the metric", Resource),
@@ -96,6 +109,8 @@ def unit_of(name: str, default: str) -> str:
     return {
         "bytes": "bytes",
         "bytes_per_s": "bytes/s",
+        "algbw_bytes_per_s": "bytes/s",
+        "busbw_bytes_per_s": "bytes/s",
         "count": "",
         "samples": "",
         "complete": "true or false",

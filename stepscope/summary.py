@@ -17,23 +17,38 @@ import numpy as np
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import annotation_times
 from stepscope.analysis.capture import Capture, merge
+from stepscope.analysis.collectives import collective_runs, communication
 from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
 from stepscope.analysis.gpu import gpus
-from stepscope.analysis.kernels import ActivityTime, Precision, activity_time, kernels, overlaps_on_queue, precision
-from stepscope.analysis.launches import launches, link
-from stepscope.analysis.memcpy import copies
+from stepscope.analysis.idle import KERNEL_WAIT_THRESHOLD_NS, idle_by_device, idle_by_stream
+from stepscope.analysis.kernel_runs import kernel_runs
+from stepscope.analysis.kernels import (
+    ActivityTime,
+    Precision,
+    activity_time,
+    kernels,
+    kernels_by_config,
+    overlaps_on_queue,
+    precision,
+)
+from stepscope.analysis.launches import Links, launches, link
+from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.operators import operators
 from stepscope.analysis.percentiles import nearest_rank
 from stepscope.analysis.phases import Phases, phases_by_step
 from stepscope.analysis.quality import launch_notes, overlap_notes, request_notes, step_notes
+from stepscope.analysis.queues import queue_order
 from stepscope.analysis.resources import resources
 from stepscope.analysis.steps import Steps, find_steps
+from stepscope.analysis.synchronisation import synchronisation
 from stepscope.errors import StepscopeError
 from stepscope.runs import Run, Worker
 from stepscope.schema import ACTIVITIES, PHASES, Device, Events, Note, Notes, Window
 
 SUMMARY_VERSION = 1
 DEVICE_FIELDS = ("id", "name", "sm_count", "memory_bytes")
+#: The longest of the lists that may have very many entries; the fields beside them tell how many there are in all.
+LIST_ROWS = 200
 
 log = logging.getLogger("stepscope")
 T = TypeVar("T")
@@ -156,24 +171,31 @@ def analyse_worker(worker: Worker) -> Analysis:
     steps = attempt("steps", find_steps, live, capture, links)
     if steps is not None:
         noted(step_notes(steps, len(live) + len(events)))
-    launched = attempt("launches", launches, events, links)
+    queues = attempt("device queues", lambda e, found: queue_order(e, found.run), events, links)
+    launched = attempt("launches", launches, events, links, queues)
     if links is not None and launched is not None:
         noted(launch_notes(capture, links, launched))
-    noted(attempt("overlaps", lambda e: overlap_notes(overlaps_on_queue(e)), events))
+    noted(attempt("overlaps", lambda e, found: overlap_notes(overlaps_on_queue(e, found)), events, queues))
     for window in windows:
         noted(request_notes(window.events, window.header))
 
     timeline = attempt("the device timeline", _timeline, windows)
     sums = attempt("activity times", activity_time, events)
-    kernel_list = attempt("kernels", kernels, events)
+    devices = _devices(windows, meta)
+    runs = attempt("kernels", lambda e: kernel_runs(e, links, devices), events)
+    kernel_list = attempt("kernels", kernels, runs)
+    config_list = attempt("launch configurations", kernels_by_config, runs)
     copy_list = attempt("memory copies", copies, events)
+    memory_list = attempt("memory operations", memory_operations, events)
+    idle = attempt("idle times", _idle, capture, links)
+    waits = attempt("synchronisation", _synchronisation, events)
+    talk = attempt("communication", _communication, windows, events, links)
     operator_list = attempt("operators", operators, events, links)
     annotation_list = attempt("annotations", annotation_times, live, events)
     activity = attempt("step activity", activity_by_step, events, steps)
     phases = attempt("step phases", _phases, live, capture, steps, meta.get("phases", ()))
-    devices = _devices(windows, meta)
-    gpu_list = attempt("device use", gpus, events, steps, devices)
-    precisions = attempt("precisions", precision, kernel_list)
+    gpu_list = attempt("device use", gpus, events, steps, runs)
+    precisions = attempt("precisions", precision, runs)
     summary = {
         "worker": worker.id,
         "rank": worker.rank,
@@ -187,10 +209,16 @@ def analyse_worker(worker: Worker) -> Analysis:
         "steps": None,
         "gpu": _plain(gpu_list),
         "timeline_ns": timeline,
+        "idle": idle,
         "activity_time_ns": _fields_of(ActivityTime, sums),
         "precision_ns": _fields_of(Precision, precisions),
         "kernels": _plain(kernel_list),
+        "kernels_by_launch_config": _plain(config_list and config_list[:LIST_ROWS]),
+        "kernel_launch_config_count": None if config_list is None else len(config_list),
         "memcpy": None if copy_list is None else {kind: asdict(c) for kind, c in copy_list.items()},
+        "memory_operations": _plain(memory_list),
+        "synchronisation": waits,
+        "communication": talk,
         "launches": _launches(launched) if windows else None,
         "operators": _plain(operator_list),
         "annotations": _plain(annotation_list),
@@ -281,6 +309,39 @@ def _timeline(windows: list[Window]) -> dict[str, int | None]:
     return _fields_of(DeviceTimeline, sum(parts, start=DeviceTimeline()) if parts else None)
 
 
+def _idle(capture: Capture, links: Links) -> dict[str, Any]:
+    streams = idle_by_stream(capture, links)
+    return {
+        "kernel_wait_threshold_ns": KERNEL_WAIT_THRESHOLD_NS,
+        "devices": _plain(idle_by_device(capture, links)),
+        "streams": _plain(streams[:LIST_ROWS]),
+        "stream_count": len(streams),
+    }
+
+
+def _communication(windows: list[Window], events: Events, links: Links) -> dict[str, Any] | None:
+    sizes: dict[str, int] = {}
+    for window in windows:
+        told = window.header.get("distributedInfo")
+        groups = told.get("pg_config") if isinstance(told, dict) else None
+        for group in groups if isinstance(groups, list) else ():
+            if isinstance(group, dict) and isinstance(group.get("pg_size"), int):
+                sizes[str(group.get("pg_name"))] = group["pg_size"]
+    found = communication(events, collective_runs(events, links, sizes))
+    if found is None:
+        return None
+    return {
+        **asdict(replace(found, collectives=found.collectives[:LIST_ROWS])),
+        "collective_count": len(found.collectives),
+    }
+
+
+def _synchronisation(events: Events) -> dict[str, Any]:
+    found = synchronisation(events)
+    bounded = replace(found, by_operator=found.by_operator[:LIST_ROWS])
+    return {**asdict(bounded), "by_operator_count": len(found.by_operator)}
+
+
 def _phases(live: Events, capture: Capture, steps: Steps, visible: Iterable[str]) -> Phases:
     """Phases from where the steps come from: the always-on stream, or the deep windows without one.
 
@@ -349,10 +410,16 @@ def _unreadable(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "steps": [],
         "gpu": [],
         "timeline_ns": _fields_of(DeviceTimeline, None),
+        "idle": None,
         "activity_time_ns": _fields_of(ActivityTime, None),
         "precision_ns": _fields_of(Precision, None),
         "kernels": [],
+        "kernels_by_launch_config": [],
+        "kernel_launch_config_count": 0,
         "memcpy": {},
+        "memory_operations": [],
+        "synchronisation": None,
+        "communication": None,
         "launches": None,
         "operators": [],
         "annotations": [],

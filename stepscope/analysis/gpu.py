@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.analysis import intervals
-from stepscope.analysis.kernel_names import on_matrix_units
+from stepscope.analysis.kernel_runs import KernelRuns
 from stepscope.analysis.select import covered, device_of, device_work
 from stepscope.analysis.steps import Steps
-from stepscope.schema import NONE, Device, Events, Kind
+from stepscope.schema import Events
 
 
 @dataclass(frozen=True)
@@ -27,7 +24,7 @@ class Gpu:
             idle; several deep windows add up
         sm_efficiency: estimate of the share of multiprocessors at work: at each moment the blocks per
             multiprocessor of all running kernels, at most 1; its mean over the steps, idle time as 0. Null where
-            a kernel lacks its grid (as in ROCm traces)
+            neither a kernel's record nor its launch call tells the grid
         occupancy: estimated achieved occupancy of the kernels that start in the steps, as their records tell it,
             weighted by duration. Null where no record tells it
         tensor_core_time: kernels whose name tells of Tensor or Matrix Cores / all kernels, durations of those that
@@ -43,39 +40,35 @@ class Gpu:
     tensor_core_time: float | None
 
 
-def gpus(events: Events, steps: Steps, devices: Sequence[Device] = ()) -> list[Gpu]:
+def gpus(events: Events, steps: Steps, runs: KernelRuns) -> list[Gpu]:
     """One entry a device that ran anything, in order of the ordinal.
 
     Args:
         events: deep windows.
         steps: the worker's steps.
-        devices: for their number of multiprocessors.
+        runs: the kernel runs of ``events``.
     """
-    work = device_work(events)
-    device = device_of(events, work)
+    worked = np.unique(device_of(events, device_work(events)))
+    device = device_of(events, runs.rows)
     deep = steps.deep
     start, end, window = steps.start_ns[deep], steps.end_ns[deep], steps.window[deep]
     in_steps = intervals.union(start, end)
     window_ns = sum(int(end[window == w].max() - start[window == w].min()) for w in np.unique(window).tolist())
-    sm_count = {d.id: d.sm_count for d in devices}
     return [
-        _gpu(events, ordinal, work[device == ordinal], in_steps, window_ns, sm_count.get(ordinal))
-        for ordinal in np.unique(device).tolist()
+        _gpu(events, ordinal, runs, np.flatnonzero(device == ordinal), in_steps, window_ns)
+        for ordinal in worked.tolist()
     ]
 
 
-def _gpu(
-    events: Events, ordinal: int, work: np.ndarray, in_steps: np.ndarray, window_ns: int, sm_count: int | None
-) -> Gpu:
+def _gpu(events: Events, ordinal: int, runs: KernelRuns, own: np.ndarray, in_steps: np.ndarray, window_ns: int) -> Gpu:
+    """``own`` are the positions in ``runs`` of the device's runs."""
     steps_ns = intervals.length(in_steps)
     if steps_ns == 0:
         return Gpu(ordinal, None, None, None, None, None, None)
-    kernels = work[np.isin(events.kind[work], (Kind.KERNEL, Kind.COLLECTIVE))]
-    busy = intervals.length(intervals.intersect(covered(events, kernels), in_steps))
-    blocks, occupancy = _from_args(events, kernels, sm_count)
-    ts, dur = events.ts_ns[kernels], events.dur_ns[kernels]
+    busy = intervals.length(intervals.intersect(covered(events, runs.rows[own]), in_steps))
+    blocks, occupancy = runs.configs.blocks_per_sm[own], runs.configs.occupancy[own]
+    ts, dur = events.ts_ns[runs.rows[own]], runs.dur_ns[own]
     inside = intervals.length_within(in_steps, ts, ts + 1) > 0
-    matrix = np.array([on_matrix_units(name) for name in events.names], dtype=bool)
     total = int(dur[inside].sum())
     told = inside & np.isfinite(occupancy)
     weight = int(dur[told].sum())
@@ -86,7 +79,7 @@ def _gpu(
         utilization_window=busy / window_ns,
         sm_efficiency=_filled_ns(ts, dur, blocks, in_steps) / steps_ns if np.isfinite(blocks).all() else None,
         occupancy=float((dur[told] * occupancy[told]).sum()) / weight if weight else None,
-        tensor_core_time=int(dur[inside & matrix[events.name[kernels]]].sum()) / total if total else None,
+        tensor_core_time=int(dur[inside & runs.matrix[own]].sum()) / total if total else None,
     )
 
 
@@ -102,28 +95,3 @@ def _filled_ns(ts: np.ndarray, dur: np.ndarray, blocks: np.ndarray, in_steps: np
     filled = np.concatenate(([0.0], np.cumsum(level[:-1] * np.diff(times))))
     at = np.interp((in_steps - origin).astype(np.float64), times, filled)
     return float((at[:, 1] - at[:, 0]).sum())
-
-
-def _from_args(events: Events, rows: np.ndarray, sm_count: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Blocks per multiprocessor and achieved occupancy (0..1) of each row, NaN where unknown."""
-    values, at = np.unique(events.args[rows], return_inverse=True)
-    blocks = np.full(len(values), np.nan)
-    occupancy = np.full(len(values), np.nan)
-    for i, value in enumerate(values.tolist()):  # distinct texts, of which there are few
-        args = {} if value == NONE else json.loads(events.args_values[value])
-        grid, known = args.get("grid"), _number(args.get("blocks per SM"))
-        if known is not None:
-            blocks[i] = known
-        elif sm_count and isinstance(grid, list) and all(_number(g) is not None for g in grid):
-            blocks[i] = float(math.prod(grid)) / sm_count
-        percent = _number(args.get("est. achieved occupancy %"))
-        if percent is not None and 0 <= percent <= 100:
-            occupancy[i] = percent / 100
-    return blocks[at], occupancy[at]
-
-
-def _number(value: object) -> float | None:
-    """A finite number of a trace's args; damage may have made it a text or of any size."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e18:
-        return None
-    return float(value)

@@ -32,6 +32,10 @@ class Groups:
     def max(self, values: np.ndarray) -> np.ndarray:
         return self._reduce(np.maximum, values)
 
+    def any(self, mask: np.ndarray) -> np.ndarray:
+        """Whether any row of each group is in ``mask``."""
+        return self._reduce(np.maximum, mask.astype(np.int64)) > 0
+
     def values(self, index: int, values: np.ndarray) -> np.ndarray:
         """The values of one group, in their order."""
         start = self._starts[index]

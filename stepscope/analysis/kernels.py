@@ -1,15 +1,17 @@
-"""Kernels by name, raw sums of device activity, and overlaps on one queue."""
+"""Kernels by name and by launch configuration, raw sums of device activity, and overlaps on one queue."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.analysis.groups import Groups
-from stepscope.analysis.kernel_names import PRECISIONS, precision_of
-from stepscope.analysis.select import device_work, host_rows, on_host, queue_of
+from stepscope.analysis.kernel_names import PRECISIONS
+from stepscope.analysis.kernel_runs import KernelRuns
+from stepscope.analysis.queues import QueueOrder
+from stepscope.analysis.select import device_work, host_rows, on_host
 from stepscope.schema import Events, Kind
 
 #: Starts and durations are rounded to the source's own unit, which is never coarser than this.
@@ -30,6 +32,10 @@ class Kernel:
         mean_ns: total_ns / count
         min_ns: shortest run
         max_ns: longest run
+        precision: that of most of its time (see Precision); null for collectives
+        matrix_units: whether the name tells of Tensor or Matrix Cores
+        blocks_per_sm: mean over time of grid blocks / multiprocessors, null where the grid is not recorded
+        occupancy: mean over time of the achieved occupancy that the records estimate, null where none does
     """
 
     name: str
@@ -40,6 +46,49 @@ class Kernel:
     mean_ns: float
     min_ns: int
     max_ns: int
+    precision: str | None
+    matrix_units: bool
+    blocks_per_sm: float | None
+    occupancy: float | None
+
+
+@dataclass(frozen=True)
+class KernelConfig:
+    """All runs of one device function with one grid and block.
+
+    The 200 with the largest totals are listed; ``kernel_launch_config_count`` tells how many there are.
+
+    Metrics:
+        name: the device function
+        kind: communication for collectives, else compute
+        grid: blocks in x, y, z; null where neither the record nor the launch call tells
+        block: threads of a block in x, y, z; null as above
+        count: runs
+        total_ns: sum of the durations as recorded
+        clipped_ns: the same with overlaps on one stream counted once
+        mean_ns: total_ns / count
+        min_ns: shortest run
+        max_ns: longest run
+        precision: that of most of its time; null for collectives
+        matrix_units: whether the name tells of Tensor or Matrix Cores
+        blocks_per_sm: mean over time of grid blocks / multiprocessors
+        occupancy: mean over time of the estimated achieved occupancy
+    """
+
+    name: str
+    kind: str
+    grid: list[int] | None
+    block: list[int] | None
+    count: int
+    total_ns: int
+    clipped_ns: int
+    mean_ns: float
+    min_ns: int
+    max_ns: int
+    precision: str | None
+    matrix_units: bool
+    blocks_per_sm: float | None
+    occupancy: float | None
 
 
 @dataclass(frozen=True)
@@ -60,28 +109,53 @@ class ActivityTime:
     sync: int | None
 
 
-def kernels(events: Events) -> list[Kernel]:
+@dataclass(frozen=True)
+class Precision:
+    """Time of compute kernels by the precision of their arithmetic: an estimate. The parts sum to all their time.
+
+    A kernel's name tells, by the operand types in it. Where it tells nothing, the input types of the operator
+    that launched the run do, if they were recorded.
+
+    Metrics:
+        fp64: double precision
+        fp32: single precision
+        tf32: single precision on Tensor Cores
+        fp16: half precision
+        bf16: bfloat16
+        fp8: 8-bit floats
+        int8: 8-bit integers
+        other: other integers, 4-bit floats, and whatever is not known
+    """
+
+    fp64: int = 0
+    fp32: int = 0
+    tf32: int = 0
+    fp16: int = 0
+    bf16: int = 0
+    fp8: int = 0
+    int8: int = 0
+    other: int = 0
+
+
+def kernels(runs: KernelRuns) -> list[Kernel]:
     """One entry a name and kind, the largest total first."""
-    rows = np.flatnonzero(events.of_kind(Kind.KERNEL, Kind.COLLECTIVE))
-    dur = events.dur_ns[rows]
-    communication = events.kind[rows] == Kind.COLLECTIVE
-    by_name = Groups(events.name[rows].astype(np.int64) * 2 + communication)
-    total, clipped = by_name.sum(dur), by_name.sum(_clipped(events, rows))
-    shortest, longest = by_name.min(dur), by_name.max(dur)
-    out = [
-        Kernel(
-            name=events.names[key // 2],
-            kind="communication" if key % 2 else "compute",
-            count=int(by_name.count[i]),
-            total_ns=int(total[i]),
-            clipped_ns=int(clipped[i]),
-            mean_ns=int(total[i]) / int(by_name.count[i]),
-            min_ns=int(shortest[i]),
-            max_ns=int(longest[i]),
-        )
-        for i, key in enumerate(by_name.keys.tolist())
+    found = [
+        Kernel(name=runs.events.names[key // 2], **columns)
+        for key, columns in _sums(runs, runs.name * 2 + runs.communication)
     ]
-    return sorted(out, key=lambda kernel: (-kernel.total_ns, kernel.name))
+    return sorted(found, key=lambda kernel: (-kernel.total_ns, kernel.name))
+
+
+def kernels_by_config(runs: KernelRuns) -> list[KernelConfig]:
+    """One entry a name, kind, grid and block, the largest total first."""
+    shapes = runs.configs.shapes
+    keys = (runs.name * 2 + runs.communication) * max(len(shapes), 1) + runs.configs.shape
+    found = []
+    for key, columns in _sums(runs, keys):
+        name, shape = divmod(key, len(shapes))
+        grid, block = (None if side is None else list(side) for side in (shapes[shape].grid, shapes[shape].block))
+        found.append(KernelConfig(name=runs.events.names[name // 2], grid=grid, block=block, **columns))
+    return sorted(found, key=lambda k: (-k.total_ns, k.name, k.grid or [], k.block or []))
 
 
 def activity_time(events: Events) -> ActivityTime:
@@ -103,73 +177,73 @@ def activity_time(events: Events) -> ActivityTime:
     )
 
 
-@dataclass(frozen=True)
-class Precision:
-    """Time of compute kernels by the precision of their arithmetic, as their names tell it: an estimate.
-
-    Metrics:
-        fp64: double precision
-        fp32: single precision
-        tf32: single precision on Tensor Cores
-        fp16: half precision
-        bf16: bfloat16
-        fp8: 8-bit floats
-        int8: 8-bit integers
-        other: the name tells nothing
-    """
-
-    fp64: int = 0
-    fp32: int = 0
-    tf32: int = 0
-    fp16: int = 0
-    bf16: int = 0
-    fp8: int = 0
-    int8: int = 0
-    other: int = 0
+def precision(runs: KernelRuns) -> Precision | None:
+    """Sum of the durations of compute kernels by precision, run by run; None without one."""
+    compute = ~runs.communication
+    if not compute.any():
+        return None
+    totals = np.zeros(len(PRECISIONS), np.int64)
+    np.add.at(totals, runs.precision[compute], runs.dur_ns[compute])
+    return Precision(**dict(zip(PRECISIONS, totals.tolist(), strict=True)))
 
 
-def precision(found: Sequence[Kernel]) -> Precision | None:
-    """Sum of ``total_ns`` by precision; None without a compute kernel."""
-    totals = dict.fromkeys(PRECISIONS, 0)
-    compute = [k for k in found if k.kind == "compute"]
-    for kernel in compute:
-        totals[precision_of(kernel.name)] += kernel.total_ns
-    return Precision(**totals) if compute else None
-
-
-def overlaps_on_queue(events: Events) -> int:
+def overlaps_on_queue(events: Events, queues: QueueOrder) -> int:
     """How many device records start before all earlier ones of their stream have ended.
 
     Records of one stream run one after the other, so such a record (or one before it) claims too much.
     Overlaps of no more than one unit of the source's clock are rounding and not counted: the unit is what
     all start times are multiples of, at most 1 us.
+
+    Args:
+        queues: all device work of ``events``.
     """
-    rows = device_work(events)
-    if len(rows) < 2:
+    if len(queues.rows) < 2:
         return 0
-    ts = events.ts_ns[rows]
+    ts = events.ts_ns[queues.rows]
     unit = min(int(np.gcd.reduce(ts - ts.min())) or COARSEST_UNIT_NS, COARSEST_UNIT_NS)
-    start, _, reach, _ = _in_queue_order(events, rows)
-    return int(np.count_nonzero(reach - start > unit))
+    return int(np.count_nonzero(queues.reach_ns - queues.start_ns > unit))
 
 
-def _in_queue_order(events: Events, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, ends, and the end of all earlier records of the queue, ordered by queue and start; and that order."""
-    queue = queue_of(events, rows)
-    start = events.ts_ns[rows]
-    end = start + events.dur_ns[rows]
-    order = np.lexsort((events.name[rows], end, start, queue))
-    queue, start, end = queue[order], start[order], end[order]
-    reach = start.copy()
-    bounds = np.flatnonzero(np.diff(queue, prepend=-1, append=-1))
-    for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):  # queues, not records
-        np.maximum.accumulate(end[a : b - 1], out=reach[a + 1 : b])
-    return start, end, reach, order
+def _sums(runs: KernelRuns, keys: np.ndarray) -> Iterator[tuple[int, dict]]:
+    """Each distinct key of runs with the fields that both tables share."""
+    groups = Groups(keys)
+    total, clipped = groups.sum(runs.dur_ns), groups.sum(runs.clipped_ns)
+    shortest, longest = groups.min(runs.dur_ns), groups.max(runs.dur_ns)
+    communication = groups.max(runs.communication.astype(np.int64))
+    matrix = groups.max(runs.matrix.astype(np.int64))
+    by_precision = np.stack(
+        [groups.sum(np.where(runs.precision == p, runs.dur_ns + 1, 0)) for p in range(len(PRECISIONS))]
+    )
+    most = by_precision.argmax(axis=0) if len(groups) else []
+    blocks = _mean_over_time(groups, keys, runs.configs.blocks_per_sm, runs.dur_ns)
+    occupancy = _mean_over_time(groups, keys, runs.configs.occupancy, runs.dur_ns)
+    for i, key in enumerate(groups.keys.tolist()):
+        yield (
+            key,
+            {
+                "kind": "communication" if communication[i] else "compute",
+                "count": int(groups.count[i]),
+                "total_ns": int(total[i]),
+                "clipped_ns": int(clipped[i]),
+                "mean_ns": int(total[i]) / int(groups.count[i]),
+                "min_ns": int(shortest[i]),
+                "max_ns": int(longest[i]),
+                "precision": None if communication[i] else PRECISIONS[most[i]],
+                "matrix_units": bool(matrix[i]),
+                "blocks_per_sm": blocks[i],
+                "occupancy": occupancy[i],
+            },
+        )
 
 
-def _clipped(events: Events, rows: np.ndarray) -> np.ndarray:
-    """The part of each run that no earlier run of its stream covers, in ns."""
-    start, end, reach, order = _in_queue_order(events, rows)
-    out = np.empty(len(rows), np.int64)
-    out[order] = np.maximum(end - np.maximum(start, reach), 0)
-    return out
+def _mean_over_time(groups: Groups, keys: np.ndarray, values: np.ndarray, dur_ns: np.ndarray) -> list[float | None]:
+    """Mean of each group's known values, weighted by duration; None where none is known or all took no time."""
+    known = np.flatnonzero(np.isfinite(values))
+    distinct, code = np.unique(values[known], return_inverse=True)
+    # Time by group and value in integers first: the sum is then the same in whatever order the runs come.
+    parts = Groups(np.searchsorted(groups.keys, keys[known]) * max(len(distinct), 1) + code)
+    time = parts.sum(dur_ns[known])
+    group, value = np.divmod(parts.keys, max(len(distinct), 1))
+    weight = np.bincount(group, time, len(groups))
+    total = np.bincount(group, time * distinct[value], len(groups))
+    return [t / w if w else None for t, w in zip(total.tolist(), weight.tolist(), strict=True)]

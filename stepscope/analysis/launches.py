@@ -1,4 +1,4 @@
-"""Calls that put work on a device, the work they started, and how long it waited."""
+"""Calls that put work on a device, the work they started, and how long it waited for what."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.percentiles import nearest_rank
+from stepscope.analysis.queues import QueueOrder
 from stepscope.analysis.select import device_work, host_rows
 from stepscope.schema import NONE, RUNTIME_CALLS, Events, Kind
 
@@ -25,17 +26,74 @@ class Links:
     linked: np.ndarray
 
 
+#: Lower edges of the histogram's bins in ns: 0, then 1, 2, 5 in each decade from 1 us to 10 s. A bin reaches up
+#: to, not including, the next edge; the last one has no end.
+EDGES_NS = (0, *(digit * 10**power for power in range(3, 10) for digit in (1, 2, 5)), 10**10)
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Linked launches by how long they took; bin ``i`` holds values from ``edges_ns[i]`` to below the next edge.
+
+    Metrics:
+        edges_ns: lower edges of the bins: 0, then 1, 2, 5 in each decade from 1 us to 10 s; the last bin is open
+        latency: launches by latency, one count a bin
+        overhead: launches by launch overhead
+        queue_wait: launches by queue wait
+    """
+
+    edges_ns: list[int]
+    latency: list[int]
+    overhead: list[int]
+    queue_wait: list[int]
+
+
+@dataclass(frozen=True)
+class CallLaunches:
+    """Launches by the runtime call that made them.
+
+    Metrics:
+        name: the call
+        count: launches
+        linked: launches with at least one run
+        runs: device work that they started (a CUDA graph starts many)
+        host_ns: sum of the durations of the calls on the host
+        device_ns: sum of the durations of the runs
+    """
+
+    name: str
+    count: int
+    linked: int
+    runs: int
+    host_ns: int
+    device_ns: int
+
+
 @dataclass(frozen=True)
 class Launches:
-    """Launch calls of one worker.
+    """Launch calls of one worker. The latency of a launch is its overhead plus its queue wait.
+
+    The distributions are over linked launches, by nearest rank: p50, p90, p99, max, and the total. A run that
+    started before its call ended has waited 0.
 
     Metrics:
         count: calls that put work on a device queue (kernel launches, graph launches, copies, fills)
         linked: launches with at least one run of the same correlation id
         without_run: launches without any; their records were lost, or the call started nothing
         runs_without_launch: device work whose launch is not in the trace
-        latency_ns: first run's start - launch end, at least 0, over linked launches; percentiles by nearest rank
+        latency_ns: first run's start - launch end, at least 0
+        queue_wait_ns: the part of the latency in which earlier work of the run's stream still ran: the earlier of
+            the run's start and the latest end before it on its stream, - launch end, at least 0
+        overhead_ns: the rest of the latency: the stream was free, or waited for an event of another one
         negative: linked launches whose run started before the call ended, counted before the floor at 0
+        histogram: launches by latency and by its parts, in logarithmic bins
+        short_kernels: linked launches of kernels whose runs together took less time than the call: the host is
+            slower than the device
+        short_kernel_ns: sum of the durations of these runs
+        short_call_ns: sum of the durations of these calls
+        graph_launches: calls that launch a graph
+        graph_runs: device work that graphs started
+        by_call: launches by the name of the call, the largest count first
     """
 
     count: int
@@ -43,7 +101,16 @@ class Launches:
     without_run: int
     runs_without_launch: int
     latency_ns: dict[str, int] | None
+    queue_wait_ns: dict[str, int] | None
+    overhead_ns: dict[str, int] | None
     negative: int
+    histogram: Histogram | None
+    short_kernels: int
+    short_kernel_ns: int
+    short_call_ns: int
+    graph_launches: int
+    graph_runs: int
+    by_call: list[CallLaunches]
     before_call: int  # runs that start before their call starts: the clocks disagree
 
 
@@ -75,25 +142,73 @@ def link(events: Events) -> Links:
     return Links(calls[used], runs, call_of_run, linked)
 
 
-def launches(events: Events, links: Links) -> Launches:
-    """Counts and latencies of launch calls."""
-    hit = links.call_of_run != NONE
+def launches(events: Events, links: Links, queues: QueueOrder) -> Launches:
+    """Counts and latencies of launch calls.
+
+    Args:
+        events: deep windows.
+        links: launches and runs of ``events``.
+        queues: ``links.run`` in order of their queues.
+    """
+    hit = np.flatnonzero(links.call_of_run != NONE)
+    run, position = links.run[hit], queues.position[hit]
     by_call = Groups(links.call_of_run[hit])
-    first_start = by_call.min(events.ts_ns[links.run[hit]])
+    start = events.ts_ns[run]
+    first_start = by_call.min(start)
     call = links.call[by_call.keys]
-    raw = first_start - (events.ts_ns[call] + events.dur_ns[call])
-    latency = None
-    if len(raw):
-        floored = np.maximum(raw, 0)
-        p50, p90, p99 = nearest_rank(floored, 50, 90, 99)
-        latency = {"p50": p50, "p90": p90, "p99": p99, "max": int(floored.max())}
+    call_end = events.end_ns[call]
+    raw = first_start - call_end
+    latency = np.maximum(raw, 0)
+    # Of runs that start together on several streams, the one whose stream was free last.
+    waiting = (start == first_start[np.searchsorted(by_call.keys, links.call_of_run[hit])]) & ~queues.first[position]
+    free = by_call.max(np.where(waiting, queues.reach_ns[position], np.iinfo(np.int64).min))
+    wait = np.maximum(np.minimum(first_start, free), call_end) - call_end
+
+    took = by_call.sum(events.dur_ns[run])
+    short = by_call.any(np.isin(events.kind[run], (Kind.KERNEL, Kind.COLLECTIVE))) & (took < events.dur_ns[call])
+    calls = _by_call(events, links, by_call, took)
+    graphs = [c for c in calls if "GraphLaunch" in c.name]
     linked = int(np.count_nonzero(links.linked))
     return Launches(
         count=len(links.call),
         linked=linked,
         without_run=len(links.call) - linked,
-        runs_without_launch=int(np.count_nonzero(~hit)),
-        latency_ns=latency,
+        runs_without_launch=len(links.run) - len(hit),
+        latency_ns=_distribution(latency),
+        queue_wait_ns=_distribution(wait),
+        overhead_ns=_distribution(latency - wait),
         negative=int(np.count_nonzero(raw < 0)),
+        histogram=Histogram(list(EDGES_NS), *map(_histogram, (latency, latency - wait, wait))) if len(raw) else None,
+        short_kernels=int(np.count_nonzero(short)),
+        short_kernel_ns=int(took[short].sum()),
+        short_call_ns=int(events.dur_ns[call[short]].sum()),
+        graph_launches=sum(c.count for c in graphs),
+        graph_runs=sum(c.runs for c in graphs),
+        by_call=calls,
         before_call=int(np.count_nonzero(first_start < events.ts_ns[call])),
     )
+
+
+def _by_call(events: Events, links: Links, runs: Groups, took_ns: np.ndarray) -> list[CallLaunches]:
+    """Sums by name of the call; ``runs`` are grouped by call, and took so long together."""
+    by_name = Groups(events.name[links.call].astype(np.int64))
+    count, device = np.zeros((2, len(links.call)), np.int64)
+    count[runs.keys], device[runs.keys] = runs.count, took_ns
+    columns = (links.linked.astype(np.int64), count, events.dur_ns[links.call], device)
+    sums = (by_name.sum(column).tolist() for column in columns)
+    found = [
+        CallLaunches(events.names[name], *values)
+        for name, *values in zip(by_name.keys.tolist(), by_name.count.tolist(), *sums, strict=True)
+    ]
+    return sorted(found, key=lambda c: (-c.count, c.name))
+
+
+def _distribution(values: np.ndarray) -> dict[str, int] | None:
+    if len(values) == 0:
+        return None
+    p50, p90, p99 = nearest_rank(values, 50, 90, 99)
+    return {"p50": p50, "p90": p90, "p99": p99, "max": int(values.max()), "total": int(values.sum())}
+
+
+def _histogram(values: np.ndarray) -> list[int]:
+    return np.bincount(np.searchsorted(EDGES_NS, values, "right") - 1, minlength=len(EDGES_NS)).tolist()

@@ -6,33 +6,44 @@ import pytest
 from stepscope.analysis.annotations import annotation_times
 from stepscope.analysis.capture import merge
 from stepscope.analysis.device_timeline import device_timeline
+from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import activity_time, kernels, overlaps_on_queue
 from stepscope.analysis.launches import launches, link
 from stepscope.analysis.memcpy import Copies, copies, direction
 from stepscope.analysis.nesting import nest
 from stepscope.analysis.operators import operators
+from stepscope.analysis.queues import queue_order
 from stepscope.schema import NONE, Events, Kind
 from tests.analysis.table import Table
+
+
+def kernels_of(table):
+    return kernels(kernel_runs(table.events()))
+
+
+def overlaps_of(table):
+    events = table.events()
+    return overlaps_on_queue(events, queue_order(events, link(events).run))
 
 
 class TestKernels:
     def test_overlaps_on_one_stream_count_once_in_clipped(self):
         # [10,110] and [60,160] on one stream: raw 100 + 100, together 150.
-        (kernel,) = kernels(Table().kernel("gemm", 10, 100).kernel("gemm", 60, 100).events())
+        (kernel,) = kernels_of(Table().kernel("gemm", 10, 100).kernel("gemm", 60, 100))
         assert (kernel.count, kernel.total_ns, kernel.clipped_ns) == (2, 200, 150)
 
     def test_streams_and_devices_are_clipped_apart(self):
         table = Table().kernel("a", 0, 100).kernel("a", 0, 100, stream=8).kernel("a", 0, 100, device=1)
-        assert kernels(table.events())[0].clipped_ns == 300
+        assert kernels_of(table)[0].clipped_ns == 300
 
     def test_a_record_that_spills_over_later_ones_takes_their_clipped_time(self):
-        spill, tiny = kernels(Table().kernel("spill", 0, 1000).kernel("tiny", 10, 8).kernel("tiny", 995, 10).events())
+        spill, tiny = kernels_of(Table().kernel("spill", 0, 1000).kernel("tiny", 10, 8).kernel("tiny", 995, 10))
         assert (spill.total_ns, spill.clipped_ns) == (1000, 1000)
         assert (tiny.total_ns, tiny.clipped_ns) == (18, 5)
 
     def test_order_extremes_and_kind(self):
         table = Table().kernel("a", 0, 10).kernel("a", 20, 40).device(Kind.COLLECTIVE, "ncclDevKernel", 0, 60, stream=9)
-        nccl, a = kernels(table.events())
+        nccl, a = kernels_of(table)
         assert (nccl.name, nccl.kind, a.kind) == ("ncclDevKernel", "communication", "compute")
         assert (a.count, a.total_ns, a.mean_ns, a.min_ns, a.max_ns) == (2, 50, 25.0, 10, 40)
 
@@ -41,18 +52,18 @@ class TestKernels:
         table = Table()
         for stream in range(50):
             table.kernel("k", 1, 10, stream=stream).kernel("k", far, 10, stream=stream)
-        assert kernels(table.events())[0].clipped_ns == 50 * 20
+        assert kernels_of(table)[0].clipped_ns == 50 * 20
 
     @pytest.mark.parametrize(("overlap", "count"), [(0, 0), (1, 0), (2, 1)])
     def test_rounding_is_no_overlap(self, overlap, count):
         table = Table().kernel("a", 0, 100).kernel("b", 100 - overlap, 50).kernel("c", 501, 1)
-        assert overlaps_on_queue(table.events()) == count
+        assert overlaps_of(table) == count
 
     def test_rounding_to_microseconds_is_no_overlap(self):
         table = (
             Table().kernel("a", 0, 11_000).kernel("b", 10_000, 5_000).kernel("c", 13_000, 5_000).kernel("d", 21_000, 5)
         )
-        assert overlaps_on_queue(table.events()) == 1  # b ends at 15 us, c starts at 13 us; a and b differ by 1 us
+        assert overlaps_of(table) == 1  # b ends at 15 us, c starts at 13 us; a and b differ by 1 us
 
     def test_raw_sums(self):
         table = Table().kernel("a", 0, 10).device(Kind.COLLECTIVE, "n", 5, 10).device(Kind.MEMSET, "s", 0, 3)
@@ -70,7 +81,8 @@ class TestKernels:
 class TestLaunches:
     def of(self, table):
         events = table.events()
-        return launches(events, link(events))
+        links = link(events)
+        return launches(events, links, queue_order(events, links.run))
 
     def test_latency_is_from_the_end_of_the_call_to_the_first_run(self):
         table = Table().launch(10, 20, 1, name="cudaGraphLaunch")
@@ -78,7 +90,7 @@ class TestLaunches:
             table.kernel("node", 40 + 4 * i, 3, 1)
         found = self.of(table)
         assert (found.count, found.linked, found.without_run, found.runs_without_launch) == (1, 1, 0, 0)
-        assert found.latency_ns == {"p50": 10, "p90": 10, "p99": 10, "max": 10}
+        assert found.latency_ns == {"p50": 10, "p90": 10, "p99": 10, "max": 10, "total": 10}
 
     def test_a_run_that_starts_before_its_call_ended_waited_0_and_is_counted(self):
         found = self.of(Table().launch(0, 5, 1).kernel("k", 3, 10, 1).launch(20, 5, 2).kernel("k", 18, 10, 2))
@@ -110,7 +122,8 @@ class TestWindows:
         first = Table().launch(0, 5, 1).kernel("k", 10, 5, 1).events()
         second = Table().kernel("k", 1010, 5, 1).launch(1000, 5, 1).events()
         capture = merge([first, second])
-        found = launches(capture.events, link(capture.events))
+        links = link(capture.events)
+        found = launches(capture.events, links, queue_order(capture.events, links.run))
         assert (found.linked, found.runs_without_launch, found.latency_ns["max"]) == (2, 0, 5)
         assert capture.extent_ns.tolist() == [[0, 15], [1000, 1015]]
         assert capture.window_of(np.arange(4)).tolist() == [0, 0, 1, 1]

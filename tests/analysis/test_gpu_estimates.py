@@ -8,7 +8,8 @@ import pytest
 from stepscope.analysis.capture import merge
 from stepscope.analysis.gpu import gpus
 from stepscope.analysis.kernel_names import on_matrix_units, precision_of
-from stepscope.analysis.kernels import kernels, precision
+from stepscope.analysis.kernel_runs import kernel_runs
+from stepscope.analysis.kernels import precision
 from stepscope.analysis.launches import link
 from stepscope.analysis.steps import find_steps
 from stepscope.schema import NONE, Device, Events, Kind
@@ -22,7 +23,8 @@ def gpu(table, *args, devices=()):
     rows = np.flatnonzero(events.of_kind(Kind.KERNEL))
     events.args[rows] = np.arange(len(args)) if args else NONE
     capture = merge([events])
-    (found,) = gpus(events, find_steps(Events.empty(), capture, link(events)), devices)
+    links = link(events)
+    (found,) = gpus(events, find_steps(Events.empty(), capture, links), kernel_runs(events, links, devices))
     return found
 
 
@@ -105,7 +107,7 @@ def test_tensor_core_time_is_a_share_of_kernel_time():
         ("void at::native::reduce_kernel<512, 1, ReduceOp<double, MeanOps>>", "fp64", False),
         ("void cudnn::detail::dgrad_engine<float, 512, 6, 5>", "fp32", False),
         ("triton_poi_fused_add_0", "other", False),
-        ("attn_fwd", "other", False),
+        ("attn_fwd", "other", True),
     ],
 )
 def test_what_names_tell(name, expected, matrix):
@@ -114,6 +116,6 @@ def test_what_names_tell(name, expected, matrix):
 
 def test_precision_sums_compute_kernels():
     table = Table().kernel("volta_sgemm", 0, 30).kernel("x", 40, 5).device(Kind.COLLECTIVE, "ncclDevKernel_f32", 0, 99)
-    found = precision(kernels(table.events()))
+    found = precision(kernel_runs(table.events()))
     assert (found.fp32, found.other, found.fp16) == (30, 5, 0)
-    assert precision(kernels(Table().events())) is None
+    assert precision(kernel_runs(Table().events())) is None

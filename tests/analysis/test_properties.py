@@ -9,14 +9,19 @@ from hypothesis import strategies as st
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import annotation_times
 from stepscope.analysis.capture import merge
+from stepscope.analysis.collectives import collective_runs, communication
 from stepscope.analysis.device_timeline import device_timeline
 from stepscope.analysis.gpu import gpus
-from stepscope.analysis.kernels import activity_time, kernels, overlaps_on_queue
+from stepscope.analysis.idle import idle_by_device, idle_by_stream
+from stepscope.analysis.kernel_runs import kernel_runs
+from stepscope.analysis.kernels import activity_time, kernels, kernels_by_config, overlaps_on_queue, precision
 from stepscope.analysis.launches import launches, link
-from stepscope.analysis.memcpy import copies
+from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.operators import operators
 from stepscope.analysis.phases import phases_by_step
+from stepscope.analysis.queues import queue_order
 from stepscope.analysis.steps import find_steps
+from stepscope.analysis.synchronisation import synchronisation
 from stepscope.schema import Events, Kind, Lane
 from tests.analysis.table import Table
 
@@ -53,6 +58,8 @@ def analyse(events, origin=0):
     links = link(events)
     steps = find_steps(Events.empty(), capture, links)
     phases = phases_by_step(events, steps)
+    runs = kernel_runs(events, links)
+    queues = queue_order(events, links.run)
     return {
         "steps": [
             (steps.start_ns - origin).tolist(),
@@ -65,13 +72,19 @@ def analyse(events, origin=0):
         ],
         "activity": {n: v.tolist() for n, v in activity_by_step(events, steps).items()},
         "phases": ({n: v.tolist() for n, v in phases.ns.items()}, phases.measured.tolist()),
-        "gpus": gpus(events, steps),
+        "gpus": gpus(events, steps, runs),
         "timeline": device_timeline(events),
         "sums": activity_time(events),
-        "kernels": kernels(events),
-        "overlaps": overlaps_on_queue(events),
+        "kernels": kernels(runs),
+        "configs": kernels_by_config(runs),
+        "precision": precision(runs),
+        "overlaps": overlaps_on_queue(events, queues),
+        "memory operations": memory_operations(events),
+        "idle": (idle_by_device(capture, links), idle_by_stream(capture, links)),
+        "synchronisation": synchronisation(events),
+        "communication": communication(events, collective_runs(events, links)),
         "copies": copies(events),
-        "launches": launches(events, links),
+        "launches": launches(events, links, queues),
         "operators": operators(events, links),
         "annotations": annotation_times(Events.empty(), events),
     }
@@ -99,9 +112,11 @@ def test_parts_sum_to_the_whole(table):
 def test_totals_bound_their_parts(table):
     events = table.events()
     links = link(events)
-    found = launches(events, links)
+    found = launches(events, links, queue_order(events, links.run))
     assert found.linked + found.without_run == found.count
-    assert all(0 <= k.clipped_ns <= k.total_ns and k.min_ns <= k.mean_ns <= k.max_ns for k in kernels(events))
+    assert all(
+        0 <= k.clipped_ns <= k.total_ns and k.min_ns <= k.mean_ns <= k.max_ns for k in kernels(kernel_runs(events))
+    )
     ops = operators(events, links)
     assert all(0 <= o.host_self_ns <= o.host_total_ns for o in ops)
     assert all(0 <= (o.device_self_ns or 0) <= (o.device_total_ns or 0) for o in ops)

@@ -8,6 +8,7 @@ import pytest
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.capture import merge
 from stepscope.analysis.gpu import gpus
+from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.launches import link
 from stepscope.analysis.phases import phases_by_step
 from stepscope.analysis.steps import find_steps
@@ -192,22 +193,27 @@ class TestActivity:
         assert partition(Table().step(0, 0, 100).device(Kind.SYNC, "Stream Sync", 10, 30)) == [{"other": 100}]
 
 
+def gpus_of(capture):
+    links = link(capture.events)
+    return gpus(capture.events, find_steps(Events.empty(), capture, links), kernel_runs(capture.events, links))
+
+
 class TestGpu:
     def test_both_denominators(self):
         # Steps [0,100] and [150,250], kernels [10,90] and [150,190]; work between the steps does not count.
         table = Table().step(0, 0, 100).step(1, 150, 100).kernel("k", 10, 80).kernel("k", 150, 40).kernel("k", 110, 20)
         capture = merge([table.events()])
-        (gpu,) = gpus(capture.events, find_steps(Events.empty(), capture, link(capture.events)))
+        (gpu,) = gpus_of(capture)
         assert (gpu.busy_ns, gpu.utilization_steps, gpu.utilization_window) == (120, 120 / 200, 120 / 250)
 
     def test_copies_alone_make_a_device_that_is_not_busy(self):
         capture = merge([Table().step(0, 0, 100).device(Kind.MEMCPY, "c", 0, 50, device=3).events()])
-        (gpu,) = gpus(capture.events, find_steps(Events.empty(), capture, link(capture.events)))
+        (gpu,) = gpus_of(capture)
         assert (gpu.device, gpu.busy_ns, gpu.utilization_steps) == (3, 0, 0.0)
 
     def test_without_steps_nothing_is_known(self):
         capture = merge([Table().kernel("k", 0, 50).events()])
-        (gpu,) = gpus(capture.events, find_steps(Events.empty(), capture, link(capture.events)))
+        (gpu,) = gpus_of(capture)
         assert (gpu.busy_ns, gpu.utilization_steps, gpu.utilization_window) == (None, None, None)
 
 

@@ -13,6 +13,7 @@ import pytest
 from stepscope.analysis import intervals
 from stepscope.analysis.capture import merge
 from stepscope.analysis.device_timeline import device_timeline
+from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import kernels
 from stepscope.analysis.launches import link
 from stepscope.analysis.select import covered
@@ -72,7 +73,7 @@ def test_kernel_totals_of_work_launched_in_the_steps(trace):
     linked = links.call_of_run != NONE
     called_ns = events.ts_ns[links.call[links.call_of_run[linked]]]
     kept = links.run[linked][called_ns < steps.host_end_ns.max()]
-    found = {k.name: k.total_ns for k in kernels(events.take(kept))}
+    found = {k.name: k.total_ns for k in kernels(kernel_runs(events.take(kept)))}
     table = oracle["hta_ns"]["gpu_kernel_breakdown"]["result"][1]
     common = [row for row in table if row["name"] in found]
     assert len(common) > 8

@@ -1,0 +1,52 @@
+"""The innermost of some slices around a moment of a host lane: the operator that made a call, and the like."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope.analysis.groups import apart
+from stepscope.schema import NONE, Events
+
+_MOST_STEPS_BACK = 10_000
+
+
+def innermost(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """For each of ``rows`` the row of the innermost of ``slices`` on its lane that is open when it starts.
+
+    A slice is open from its start up to, not including, its end; the innermost is the last one that began. Of
+    slices with the same span the one laid out deeper is the inner one. ``NONE`` where none is open.
+    """
+    out = np.full(len(rows), NONE, np.int64)
+    slices = slices[np.isin(events.lane[slices], np.unique(events.lane[rows])) & (events.dur_ns[slices] > 0)]
+    if len(slices) == 0 or len(rows) == 0:
+        return out
+    n = len(slices)
+    both = np.concatenate((slices, rows))
+    ts = events.ts_ns[both]
+    start, end = apart(
+        events.lane[both], ts, ts + np.concatenate((events.dur_ns[slices], np.ones(len(rows), np.int64)))
+    )
+    order = np.lexsort((events.name[slices], events.depth[slices], -end[:n], start[:n]))
+    starts, ends = start[:n][order], end[:n][order]
+    closed = np.sort(ends)
+    depth = np.arange(n) - np.searchsorted(closed, starts, "right")
+    at = start[n:]
+    begun = np.searchsorted(starts, at, "right")
+    level = begun - np.searchsorted(closed, at, "right") - 1  # that of the innermost open slice, counted from 0
+    # The last slice of this level that began: one search in (level, position) order.
+    by_level = np.argsort(depth, kind="stable")
+    keys = depth[by_level] * n + by_level
+    found = np.maximum(np.searchsorted(keys, level * n + begun - 1, "right") - 1, 0)
+    candidate = by_level[found]
+    open_there = (level >= 0) & (starts[candidate] <= at) & (at < ends[candidate])
+    candidate[~open_there] = begun[~open_there] - 1
+    # Slices that overlap without nesting (rounded times) spoil the levels: there, go back one by one.
+    going = np.flatnonzero((level >= 0) & ~open_there)
+    for _ in range(_MOST_STEPS_BACK):
+        going = going[ends[candidate[going]] <= at[going]]
+        if len(going) == 0:
+            break
+        candidate[going] -= 1
+    found_one = (level >= 0) & (at < ends[candidate])
+    out[found_one] = slices[order[candidate[found_one]]]
+    return out

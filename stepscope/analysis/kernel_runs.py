@@ -1,0 +1,81 @@
+"""Every kernel run with what is told about it: the rows from which the kernel tables are summed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.analysis.enclosing import innermost
+from stepscope.analysis.kernel_names import PRECISIONS, on_matrix_units, precision_of, precision_of_types
+from stepscope.analysis.launch_config import LaunchConfigs, launch_configs
+from stepscope.analysis.launches import Links
+from stepscope.analysis.queues import queue_order
+from stepscope.analysis.select import host_rows
+from stepscope.schema import NONE, Device, Events, Kind
+
+_OTHER = PRECISIONS.index("other")
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRuns:
+    """Runs of kernels and collectives; all arrays have one entry a run.
+
+    ``rows`` are rows of ``events``. ``clipped_ns`` is the part of the run that no earlier run of its stream
+    covers. ``precision`` points into ``PRECISIONS``. ``matrix`` tells runs on Tensor or Matrix Cores.
+    """
+
+    events: Events
+    rows: np.ndarray
+    name: np.ndarray
+    dur_ns: np.ndarray
+    clipped_ns: np.ndarray
+    communication: np.ndarray
+    precision: np.ndarray
+    matrix: np.ndarray
+    configs: LaunchConfigs
+
+
+def kernel_runs(events: Events, links: Links | None = None, devices: Sequence[Device] = ()) -> KernelRuns:
+    """Look up each run once.
+
+    The precision is that of the kernel's name; where the name tells nothing, that of the operator that
+    launched it, by its input types, if they were recorded.
+    """
+    rows = np.flatnonzero(events.of_kind(Kind.KERNEL, Kind.COLLECTIVE))
+    queues = queue_order(events, rows)
+    clipped = np.maximum(queues.end_ns - np.maximum(queues.start_ns, queues.reach_ns), 0)[queues.position]
+    name = events.name[rows].astype(np.int64)
+    used = np.unique(name).tolist()
+    of_name = np.full(len(events.names) + 1, _OTHER, np.int64)
+    matrix = np.zeros(len(events.names) + 1, bool)
+    of_name[used] = [PRECISIONS.index(precision_of(events.names[n])) for n in used]
+    matrix[used] = [on_matrix_units(events.names[n]) for n in used]
+    communication = events.kind[rows] == Kind.COLLECTIVE
+    precision = of_name[name]
+    if links is not None:
+        silent = np.flatnonzero((precision == _OTHER) & ~communication)
+        precision[silent] = _of_operators(events, links, rows[silent])
+    configs = launch_configs(events, rows, links, devices)
+    return KernelRuns(events, rows, name, events.dur_ns[rows], clipped, communication, precision, matrix[name], configs)
+
+
+def _of_operators(events: Events, links: Links, rows: np.ndarray) -> np.ndarray:
+    """Precision of each run by the input types of the innermost operator around its launch."""
+    out = np.full(len(rows), _OTHER, np.int64)
+    call_of_run = np.full(len(events) + 1, NONE, np.int64)
+    call_of_run[links.run] = links.call_of_run
+    call = call_of_run[rows]
+    linked = np.flatnonzero(call != NONE)
+    operator = innermost(events, host_rows(events, Kind.OP), links.call[call[linked]])
+    linked, operator = linked[operator != NONE], operator[operator != NONE]
+    texts, at = np.unique(events.args[operator], return_inverse=True)
+    out[linked] = np.array([PRECISIONS.index(_of_args(events, t)) for t in texts.tolist()], np.int64)[at]
+    return out
+
+
+def _of_args(events: Events, index: int) -> str:
+    types = {} if index == NONE else json.loads(events.args_values[index]).get("Input type")
+    return precision_of_types([t for t in types if isinstance(t, str)]) if isinstance(types, list) else "other"
