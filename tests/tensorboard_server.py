@@ -17,7 +17,10 @@ _READY = re.compile(r"TensorBoard \S+ at (http://\S+?)/? \(Press CTRL\+C to quit
 
 @contextmanager
 def tensorboard(*arguments: str) -> Iterator[str]:
-    """Run ``tensorboard ARGUMENTS`` on a free port and give its address, path prefix included."""
+    """Run ``tensorboard ARGUMENTS`` on a free port and give its address, path prefix included.
+
+    At the end TensorBoard must not have complained about a response of ours (its security validator warns).
+    """
     command = [sys.executable, "-m", "tensorboard.main", "--host", "127.0.0.1", "--port", "0", *arguments]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
     with tempfile.TemporaryFile("w+") as log:
@@ -27,6 +30,9 @@ def tensorboard(*arguments: str) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(30)
+        log.seek(0)
+        complaints = [line for line in log if "on a Response" in line or "Traceback" in line]
+        assert complaints == []
 
 
 def _address(process: subprocess.Popen, log: TextIO) -> str:

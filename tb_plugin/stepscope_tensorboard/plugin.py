@@ -55,6 +55,10 @@ class StepscopePlugin(base_plugin.TBPlugin):
                 answer = handle(request)
             else:
                 answer = json_answer({"error": "stepscope answers GET requests only."}, 405)
+            if answer.status == 304:  # werkzeug drops the type, and TensorBoard warns of every answer without one
+                headers = {"Content-Type": answer.content_type, **_headers(answer)}
+                start_response("304 NOT MODIFIED", list(headers.items()))
+                return [b""]
             return _response(request, answer)(environ, start_response)
 
         return app
@@ -69,14 +73,17 @@ def _takes_gzip(request: wrappers.Request) -> bool:
     return "gzip" in request.headers.get("Accept-Encoding", "")
 
 
+def _headers(answer: Answer) -> dict[str, str]:
+    tag = {} if answer.etag is None else {"ETag": answer.etag}
+    return {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", **tag, **answer.headers}
+
+
 def _response(request: wrappers.Request, answer: Answer) -> wrappers.Response:
-    body, headers = answer.body, {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff", **answer.headers}
+    body, headers = answer.body, _headers(answer)
     if answer.content_type == JSON and len(body) >= _GZIP_FROM_BYTES and _takes_gzip(request):
         body, headers["Content-Encoding"] = gzip.compress(body, 1), "gzip"
     if "Content-Encoding" in headers:
         headers["Vary"] = "Accept-Encoding"
-    if answer.etag is not None:
-        headers["ETag"] = answer.etag
     if answer.status == 405:
         headers["Allow"] = "GET, HEAD"
     return wrappers.Response(body, answer.status, headers, content_type=answer.content_type)
