@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ class Table:
         self.rows: list[tuple[int, ...]] = []
         self.names: dict[str, int] = {}
         self.lanes: dict[tuple, int] = {}
+        self.args: dict[int, str] = {}
 
     def host(
         self,
@@ -75,13 +77,22 @@ class Table:
     def kernel(self, name: str, ts: int, dur: int, correlation: int = NONE, **more: int) -> Table:
         return self.device(Kind.KERNEL, name, ts, dur, correlation=correlation, **more)
 
+    def told(self, **args: Any) -> Table:
+        """Give the last row these args."""
+        self.args[len(self.rows) - 1] = json.dumps(args)
+        return self
+
     def events(self) -> Events:
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(_COLUMNS)
         arrays: dict[str, Any] = {c: np.array(v, dtype=np.int64) for c, v in zip(_COLUMNS, columns, strict=True)}
         lanes = [
             Lane(type, f"{type} {tid}", "1", str(tid), "", device, stream) for type, tid, device, stream in self.lanes
         ]
-        return Events.from_columns(arrays, list(self.names), lanes)
+        texts = list(dict.fromkeys(self.args.values()))
+        arrays["args"] = np.array(
+            [texts.index(self.args[i]) if i in self.args else NONE for i in range(len(self.rows))], dtype=np.int64
+        )
+        return Events.from_columns(arrays, list(self.names), lanes, texts)
 
     def _lane(self, key: tuple) -> int:
         return self.lanes.setdefault(key, len(self.lanes))

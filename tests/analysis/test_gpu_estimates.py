@@ -9,7 +9,7 @@ from stepscope.analysis.capture import merge
 from stepscope.analysis.gpu import gpus
 from stepscope.analysis.kernel_names import on_matrix_units, precision_of
 from stepscope.analysis.kernel_runs import kernel_runs
-from stepscope.analysis.kernels import precision
+from stepscope.analysis.kernels import kernels, kernels_by_config, precision
 from stepscope.analysis.launches import link
 from stepscope.analysis.steps import find_steps
 from stepscope.schema import NONE, Device, Events, Kind
@@ -69,6 +69,50 @@ class TestOccupancy:
         assert gpu(table).occupancy is None
 
 
+class TestLaunchConfig:
+    def configs(self, table, devices=()):
+        events = table.events()
+        return kernels_by_config(kernel_runs(events, link(events), devices))
+
+    def test_one_name_with_two_grids_is_two_entries(self):
+        table = Table().kernel("a", 0, 10).told(grid=[4, 1, 1], block=[128, 1, 1])
+        table.kernel("a", 20, 30).told(grid=[8, 1, 1], block=[128, 1, 1])
+        table.kernel("a", 45, 10).told(grid=[8, 1, 1], block=[128, 1, 1])
+        large, small = self.configs(table)
+        assert (large.grid, large.block, large.count, large.total_ns) == ([8, 1, 1], [128, 1, 1], 2, 40)
+        assert large.clipped_ns == 35  # [20,50] and [45,55] on one stream
+        assert (small.grid, small.count, small.min_ns, small.max_ns) == ([4, 1, 1], 1, 10, 10)
+
+    def test_blocks_and_occupancy_are_means_over_time(self):
+        key = "est. achieved occupancy %"
+        table = Table().kernel("a", 0, 30).told(**{"blocks per SM": 1, key: 20})
+        table.kernel("a", 50, 10).told(**{"blocks per SM": 5, key: 60}).kernel("a", 80, 99)
+        (kernel,) = kernels(kernel_runs(table.events()))
+        assert kernel.blocks_per_sm == pytest.approx((1 * 30 + 5 * 10) / 40)
+        assert kernel.occupancy == pytest.approx((0.2 * 30 + 0.6 * 10) / 40)
+
+    def test_the_launch_call_tells_where_the_record_does_not(self):
+        table = Table().launch(0, 5, 1, name="hipLaunchKernel").told(grid=[52, 2, 1], block=[256, 1, 1])
+        (config,) = self.configs(table.kernel("a", 10, 10, 1).told(kind="Dispatch Kernel"), [Device(0, sm_count=104)])
+        assert (config.grid, config.block, config.blocks_per_sm) == ([52, 2, 1], [256, 1, 1], 1.0)
+
+    def test_one_hip_call_counts_its_grid_in_work_items(self):
+        table = Table().launch(0, 5, 1, name="hipExtModuleLaunchKernel")
+        (config,) = self.configs(table.kernel("a", 10, 10, 1).told(grid=[73728, 1, 1], block=[256, 1, 1]))
+        assert config.grid == [288, 1, 1]
+
+    def test_an_xplane_tells_in_one_text(self):
+        table = Table().kernel("a", 10, 10).told(kernel_details=" grid:219,40,1 block:256,1,1 occ_pct:0")
+        (config,) = self.configs(table, [Device(0, sm_count=304)])
+        assert (config.grid, config.block, config.occupancy) == ([219, 40, 1], [256, 1, 1], None)
+        assert config.blocks_per_sm == pytest.approx(219 * 40 / 304)
+
+    @pytest.mark.parametrize("damage", [[1, 2], [1, 0, 1], "8", [1, 1, 10**30], [True, 1, 1], None, {"x": 1}])
+    def test_a_damaged_grid_is_unknown(self, damage):
+        (config,) = self.configs(Table().kernel("a", 0, 10).told(grid=damage, block=[1, 1, 1]), [Device(0, sm_count=4)])
+        assert (config.grid, config.block, config.blocks_per_sm) == (None, [1, 1, 1], None)
+
+
 def test_tensor_core_time_is_a_share_of_kernel_time():
     table = (
         Table().step(0, 0, 100).kernel("volta_fp16_s884gemm_fp16_128x128", 0, 30).kernel("volta_sgemm_32x32", 40, 10)
@@ -112,6 +156,80 @@ def test_tensor_core_time_is_a_share_of_kernel_time():
 )
 def test_what_names_tell(name, expected, matrix):
     assert (precision_of(name), on_matrix_units(name)) == (expected, matrix)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "matrix"),
+    [
+        ("nvjet_sm90_tst_192x8_64x8_2x1_v_bz_TNT", "bf16", True),
+        ("nvjet_sm100_tst_64x16_64x16_2x4_2cta_h_bz_splitK_TNT", "bf16", True),
+        ("nvjet_sm120_qqtst_mma_128x128x128", "fp8", True),
+        ("nvjet_sss_tf32_128x256_TNT", "tf32", True),
+        ("nvjet_sm100_ootst_128x128_256x7_4x1_2cta_v_bx_Avec16UE4M3_Bvec16UE4M3_TNT", "other", True),
+        ("cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_bf16_bf16_128x128x64_2x1x1_0_ntn_align8", "bf16", True),
+        ("cutlass3x_sm90_tensorop_s64x128x32gemm_e4m3_e4m3_f32_bf16_bf16_64x128x128_2x1x1_0_tnt", "fp8", True),
+        ("cutlass3x_sm100_tensorop_s128x128x8tf32gemm_f32_f32_f32_f32", "tf32", True),
+        ("cutlass3x_sm100_bstensorop_s256x192x64gemm_block_scaled_ue4m3xf4_ue4m3xf4_f32_f16_f16", "other", True),
+        ("cutlass3x_sm100_simt_sgemm_f32_f32_f32_f32_f32_64x128x16_1x1x1_3_tnn_align1_bias_f32_relu", "fp32", False),
+        ("cutlass_80_tensorop_i16832gemm_s8_128x256_128x3_tn_align16", "int8", True),
+        ("_ZN19cutlass_cudnn_train6KernelINS_4gemm_NS_10tfloat32_tENS_12MmaTensorOpE", "tf32", True),
+        ("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x32_stage5_warpsize2x2x1_tensor16x8x8", "tf32", True),
+        ("sm80_xmma_gemm_f64f64_f64f64_f64_tn_n_tilesize64x64x16_stage4_warpsize2x2x1_tensor8x8x4", "fp64", True),
+        ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_64x128x128_4x1x1", "other", True),
+        ("fmha_cutlassF_bf16_aligned_64x128_rf_sm80(PyTorchMemEffAttention::Params)", "bf16", True),
+        ("fmha_cutlassF_f32_aligned_64x64_rf_sm50(PyTorchMemEffAttention::Params)", "fp32", False),
+        ("void flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<cutlass::half_t>", "fp16", True),
+        ("void flash::flash_bwd_dot_do_o_kernel<true, cutlass::bfloat16_t>", "bf16", False),
+        ("void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<cutlass::bfloat16_t>>>", "bf16", True),
+        ("void flash::FlashAttnFwdCombine<cutlass::bfloat16_t, float>", "bf16", False),
+        ("kernel_cutlass_kernel_flash_attncuteflash_fwd_sm100FlashAttentionForwardSm100_object_at_", "other", True),
+        ("void deep_gemm::fp8_gemm_kernel<6144u, 4096u>", "fp8", True),
+        ("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, __nv_bfloat16>", "bf16", False),
+        ("Cijk_Alik_Bljk_S_MX_B_Bias_HA_S_SAV_UserArgs_MT128x128x32_MI16x16x1", "tf32", True),
+        ("Cijk_Alik_Bljk_F8BS_BH_Bias_SHB_HA_S_SABV_MT64x64x512_MI16x16x1", "fp8", True),
+        ("void ck::kernel_gemm_xdl_cshuffle_v3<GridwiseGemm<bf16>>", "bf16", True),
+        ("miopenSp3AsmConv_v21_1_2_gfx9_fp32_f3x2_stride1", "fp32", False),
+        ("bwd_kernel_dk_dv", "other", True),
+        ("block_summary_kernel", "other", False),
+    ],
+)
+def test_names_of_recent_libraries(name, expected, matrix):
+    assert (precision_of(name), on_matrix_units(name)) == (expected, matrix)
+
+
+class TestPrecision:
+    def of(self, table):
+        events = table.events()
+        return precision(kernel_runs(events, link(events)))
+
+    def attention(self, types):
+        table = Table().op("aten::_scaled_dot_product_attention", 0, 100).told(**{"Input type": types})
+        return table.launch(20, 5, 1).kernel("attn_fwd", 50, 30, 1)
+
+    def test_the_operator_tells_where_the_name_does_not(self):
+        assert self.of(self.attention(["c10::BFloat16", "c10::BFloat16", "", "Scalar"])).bf16 == 30
+        assert self.of(self.attention(["c10::Half", "float"])).fp16 == 30  # the narrower one
+        assert self.of(self.attention(["c10::Float8_e4m3fn"])).fp8 == 30
+
+    @pytest.mark.parametrize("types", [["long int", "Scalar"], [], "float", None, [3]])
+    def test_without_a_floating_type_it_stays_unknown(self, types):
+        assert self.of(self.attention(types)).other == 30
+
+    def test_a_name_that_tells_wins(self):
+        table = Table().op("mm", 0, 100).told(**{"Input type": ["float"]}).launch(20, 5, 1)
+        assert self.of(table.kernel("ampere_bf16_s16816gemm_bf16", 50, 30, 1)).bf16 == 30
+
+    def test_a_kernel_has_the_precision_of_most_of_its_time(self):
+        table = self.attention(["float"])
+        table.op("sdpa", 200, 100).told(**{"Input type": ["c10::Half"]}).launch(220, 5, 2)
+        events = table.kernel("attn_fwd", 250, 31, 2).events()
+        runs = kernel_runs(events, link(events))
+        assert kernels(runs)[0].precision == "fp16"
+        assert (precision(runs).fp16, precision(runs).fp32) == (31, 30)
+
+    def test_collectives_have_none(self):
+        table = Table().device(Kind.COLLECTIVE, "ncclDevKernel_AllReduce_Sum_bf16", 0, 10)
+        assert kernels(kernel_runs(table.events()))[0].precision is None
 
 
 def test_precision_sums_compute_kernels():

@@ -20,6 +20,7 @@ from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.operators import operators
 from stepscope.analysis.phases import phases_by_step
 from stepscope.analysis.queues import queue_order
+from stepscope.analysis.select import device_of, queue_of
 from stepscope.analysis.steps import find_steps
 from stepscope.analysis.synchronisation import synchronisation
 from stepscope.schema import Events, Kind, Lane
@@ -122,6 +123,48 @@ def test_totals_bound_their_parts(table):
     assert all(0 <= (o.device_self_ns or 0) <= (o.device_total_ns or 0) for o in ops)
     work = int(events.dur_ns[links.run].sum())
     assert sum(o.device_self_ns or 0 for o in ops) <= work
+
+
+@given(tables())
+def test_parts_of_the_device_side_sum_to_the_whole(table):
+    events = table.events()
+    links, capture = link(events), merge([events])
+    runs = kernel_runs(events, links)
+    for idle in (*idle_by_device(capture, links), *idle_by_stream(capture, links)):
+        assert idle.busy_ns + idle.idle_ns == idle.span_ns
+        assert idle.host_wait_ns + idle.kernel_wait_ns + idle.other_ns == idle.idle_ns
+        assert min(asdict(idle)[n] for n in ("busy_ns", "host_wait_ns", "kernel_wait_ns", "other_ns")) >= 0
+    timeline = device_timeline(events)
+    for device in idle_by_device(capture, links):
+        own = events.take(links.run[device_of(events, links.run) == device.device])
+        alone = device_timeline(own)
+        assert (alone.total, alone.idle) == (device.span_ns, device.idle_ns)
+    assert len(idle_by_stream(capture, links)) == len(np.unique(queue_of(events, links.run)))
+
+    total = sum(k.total_ns for k in kernels(runs))
+    assert (
+        sum(c.total_ns for c in kernels_by_config(runs)) == total == activity_time(events).kernel or not links.run.size
+    )
+    compute = sum(k.total_ns for k in kernels(runs) if k.kind == "compute")
+    assert sum(asdict(precision(runs)).values() if precision(runs) else [0]) == compute
+
+    found = launches(events, links, queue_order(events, links.run))
+    if found.latency_ns is not None:
+        parts = [found.latency_ns, found.overhead_ns, found.queue_wait_ns]
+        assert parts[0]["total"] == parts[1]["total"] + parts[2]["total"]
+        assert min(min(p.values()) for p in parts) >= 0
+        for counts in (found.histogram.latency, found.histogram.overhead, found.histogram.queue_wait):
+            assert sum(counts) == len(np.unique(links.call_of_run[links.call_of_run >= 0]))
+    assert sum(c.count for c in found.by_call) == found.count
+    assert sum(c.runs for c in found.by_call) + found.runs_without_launch == len(links.run)
+
+    talk = communication(events, collective_runs(events, links))
+    if talk is not None:
+        assert talk.exposed_ns + talk.overlapped_ns == talk.total_ns == timeline.communication
+        assert talk.exposed_ns == timeline.exposed_communication
+        assert all(0 <= c.exposed_ns <= c.total_ns for c in talk.collectives)
+    waits = synchronisation(events)
+    assert sum(c.total_ns for c in waits.calls) == sum(o.total_ns for o in waits.by_operator)
 
 
 @given(tables(), st.randoms(use_true_random=False))
