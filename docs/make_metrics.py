@@ -111,6 +111,7 @@ def unit_of(name: str, default: str) -> str:
         "bytes_per_s": "bytes/s",
         "algbw_bytes_per_s": "bytes/s",
         "busbw_bytes_per_s": "bytes/s",
+        **dict.fromkeys(("active", "idle", "active_by_index", "overlap"), "ratio"),
         "count": "",
         "samples": "",
         "complete": "true or false",

@@ -29,6 +29,9 @@ class Resource:
         max: largest sample
         mean: mean over time
         samples: samples taken
+        active: share of the time whose samples are above 0
+        idle: 1 - active
+        active_by_index: active of each device by its index; null where the metric has a total
     """
 
     p50: float
@@ -38,6 +41,9 @@ class Resource:
     max: float
     mean: float
     samples: int
+    active: float
+    idle: float
+    active_by_index: dict[str, float] | None
 
 
 def resources(tables: list[pa.Table]) -> dict[str, Resource]:
@@ -45,7 +51,7 @@ def resources(tables: list[pa.Table]) -> dict[str, Resource]:
 
     Where a metric has a total (index ``NONE``) the total counts, else all its devices or cores together.
     """
-    pooled: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+    pooled: dict[str, dict[int, list[tuple[np.ndarray, np.ndarray]]]] = {}
     for table in tables:
         metric = table.column("metric").combine_chunks().dictionary_encode()
         code = metric.indices.to_numpy(zero_copy_only=False)
@@ -54,18 +60,12 @@ def resources(tables: list[pa.Table]) -> dict[str, Resource]:
             rows = np.flatnonzero((code == i) & np.isfinite(value))
             total = rows[index[rows] == NONE]
             rows = total if len(total) else rows
-            values, weights = pooled.setdefault(name, ([], []))
+            series_of = pooled.setdefault(name, {})
             for one in np.unique(index[rows]).tolist():
                 series = rows[index[rows] == one]
                 series = series[np.unique(ts[series], return_index=True)[1]]
-                values.append(value[series])
-                weights.append(sample_weights(ts[series]))
-    out = {}
-    for name, (values, weights) in sorted(pooled.items()):
-        joined, weight = np.concatenate(values), np.concatenate(weights)
-        if len(joined):
-            out[name] = _resource(joined, weight)
-    return out
+                series_of.setdefault(one, []).append((value[series], sample_weights(ts[series])))
+    return {name: _resource(series_of) for name, series_of in sorted(pooled.items()) if series_of}
 
 
 def sample_weights(ts_ns: np.ndarray) -> np.ndarray:
@@ -80,7 +80,30 @@ def sample_weights(ts_ns: np.ndarray) -> np.ndarray:
     return np.where(gap, until, since)
 
 
-def _resource(values: np.ndarray, weights: np.ndarray) -> Resource:
+def _resource(series_of: dict[int, list[tuple[np.ndarray, np.ndarray]]]) -> Resource:
+    """All series of one metric, each with its weights, by index."""
+    values, weights = _joined([part for parts in series_of.values() for part in parts])
     p50, p95, p99 = weighted(values, weights, 50, 95, 99)
-    mean = float(np.average(values, weights=weights))
-    return Resource(p50, p95, p99, float(values.min()), float(values.max()), mean, len(values))
+    active = _active(values, weights)
+    by_index = {str(one): _active(*_joined(parts)) for one, parts in sorted(series_of.items())}
+    return Resource(
+        p50=p50,
+        p95=p95,
+        p99=p99,
+        min=float(values.min()),
+        max=float(values.max()),
+        mean=float(np.average(values, weights=weights)),
+        samples=len(values),
+        active=active,
+        idle=1 - active,
+        active_by_index=None if NONE in series_of else by_index,
+    )
+
+
+def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    values, weights = zip(*parts, strict=True)
+    return np.concatenate(values), np.concatenate(weights)
+
+
+def _active(values: np.ndarray, weights: np.ndarray) -> float:
+    return float(weights[values > 0].sum() / weights.sum())

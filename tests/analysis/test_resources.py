@@ -52,6 +52,22 @@ def test_order_and_repeated_records_change_nothing():
     assert resources([table(*rows)]) == resources([table(*reversed(rows + rows[3:5]))])
 
 
+def test_active_is_the_share_of_the_time_above_0():
+    # GPU 0: 4 samples of 100 ms, one of them 0; GPU 1: never; then GPU 0 at 1 s, twice above 0
+    rows = [(100 * i, "gpu", 0, v) for i, v in enumerate((0.5, 0.0, 0.2, 1.0), start=1)]
+    rows += [(1400, "gpu", 0, 0.1), (2400, "gpu", 0, 0.1)]
+    rows += [(100 * i, "gpu", 1, 0.0) for i in range(1, 5)]
+    gpu = resources([table(*rows)])["gpu"]
+    assert gpu.active_by_index == {"0": pytest.approx(2300 / 2400), "1": 0.0}
+    assert gpu.active == pytest.approx(2300 / 2800)
+    assert gpu.active + gpu.idle == 1
+
+
+def test_a_total_has_no_indices():
+    found = resources([table((0, "cpu", NONE, 0.0), (100, "cpu", NONE, 0.5), (0, "cpu", 0, 1.0))])["cpu"]
+    assert (found.active, found.idle, found.active_by_index) == (0.5, 0.5, None)
+
+
 def test_nearest_rank_is_a_value_that_occurred():
     assert nearest_rank(np.array([15, 20, 35, 40, 50]), 5, 30, 40, 50, 100) == [15, 20, 20, 35, 50]
     assert nearest_rank(np.arange(1, 201), 99) == [198]
