@@ -31,8 +31,8 @@ CODES = {
     "analysis_failed": "An analysis met events that it cannot handle; its numbers are null, the others hold.",
     "no_steps": "There is no step marker, so nothing is known by step.",
     "inferred_steps": "Steps were inferred, since there is no marker.",
-    "incomplete_step": "Steps were cut: the recording of device work begins or stops inside them. They are kept, with "
-    "complete = false, and not in step_time_ns.",
+    "incomplete_step": "Steps were cut: the recording, or that of device work, begins or stops inside them. They are "
+    "kept, with complete = false, and not in step_time_ns.",
     "nested_step": "Step markers inside other markers were left out, so that steps do not overlap.",
     "overlap_on_stream": "Device records overlap on their stream. All are kept; clipped_ns counts the overlap once.",
     "launch_without_run": "Launch calls have no device record: it was lost, or the call started nothing.",
@@ -67,8 +67,10 @@ def step_notes(steps: Steps, events: int) -> list[Note]:
     notes = Notes()
     if len(steps) == 0 and events:
         notes.add("no_steps", "No step marker was recorded; call prof.step() or use the stepscope hook to get steps.")
+    inferred = int(steps.inferred.sum())
+    notes.add("inferred_steps", f"No step was marked; steps are inferred: {steps.rule}.", inferred)
     cut = int((~steps.complete).sum())
-    notes.add("incomplete_step", "The recording of device work starts or stops inside a step.", cut)
+    notes.add("incomplete_step", "The recording, or that of device work, starts or stops inside a step.", cut)
     notes.add("nested_step", "A step marker inside another one was left out.", steps.nested)
     return notes.list()
 

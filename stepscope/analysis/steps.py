@@ -9,6 +9,7 @@ import numpy as np
 
 from stepscope.analysis import intervals
 from stepscope.analysis.capture import Capture
+from stepscope.analysis.inferred_steps import Inferred, custom_steps, inferred_steps
 from stepscope.analysis.launches import Links
 from stepscope.analysis.select import host_rows
 from stepscope.schema import NONE, Events, Kind
@@ -23,6 +24,11 @@ SLACK_RATIO = 0.02
 class Steps:
     """Steps in order of their start; all arrays have one entry a step.
 
+    A step is a marker of the framework or of a hook (ProfilerStep, a Keras or a JAX step). Where there is none,
+    regions that the user numbered like steps are taken ("step 3", "step_3", "## step 3 ##", "iteration 3",
+    "train step 3", with numbers that rise); else steps are inferred from repeated fetches of batches and
+    optimizer steps, and marked as such.
+
     Metrics:
         id: the framework's own step number, null where the marker has none
         label: the marker's text
@@ -34,6 +40,8 @@ class Steps:
             stops inside the step, so that launches at that edge have no run
         averaged: how many steps were timed as one, each given its share; null where every step was timed
         inferred: true where no marker existed
+        micro_steps: micro batches that went into the step (gradient accumulation): waits for input inside it or,
+            without any, backward passes; null where neither is known
 
     ``host_start_ns`` is the marker's start, ``lane`` its lane, and ``window`` the deep window that covers the
     step entirely (``NONE``: only the always-on stream saw it).
@@ -52,6 +60,7 @@ class Steps:
     window: np.ndarray
     from_live: np.ndarray  # mask: the marker, and so ``lane``, is of the always-on stream
     nested: int  # markers inside another marker, left out
+    rule: str | None  # what steps were inferred from
 
     def __len__(self) -> int:
         return len(self.host_ns)
@@ -103,6 +112,12 @@ def find_steps(live: Events, capture: Capture, links: Links) -> Steps:
     """
     markers, nested = _outermost(_markers(capture.events, capture))
     always_on, nested_live = _outermost(_markers(live))
+    rule = None
+    if len(markers.id) == 0 and len(always_on.id) == 0:
+        markers, nested = _outermost(_markers(capture.events, capture, *custom_steps(capture.events)))
+        always_on, nested_live = _outermost(_markers(live, None, *custom_steps(live)))
+    if len(markers.id) == 0 and len(always_on.id) == 0 and (inferred := inferred_steps(capture)):
+        markers, rule = _inferred_markers(inferred), inferred.rule
     if len(always_on.id):
         seen = intervals.union(always_on.start_ns, always_on.end_ns)
         shared = intervals.length_within(seen, markers.start_ns, markers.end_ns)
@@ -121,22 +136,25 @@ def find_steps(live: Events, capture: Capture, links: Links) -> Steps:
         start_ns=start_ns,
         duration_ns=end_ns - start_ns,
         complete=markers.complete & ~_cut(markers, capture, links),
-        inferred=np.zeros(len(start_ns), bool),
+        inferred=np.full(len(start_ns), rule is not None),
         averaged=markers.averaged,
         lane=markers.lane,
         window=markers.window,
         from_live=markers.from_live,
         nested=nested,
+        rule=rule,
     )
 
 
-def _markers(events: Events, capture: Capture | None = None) -> _Markers:
-    """The STEP rows of host lanes; those of the always-on stream unless they belong to a capture."""
-    rows = host_rows(events, Kind.STEP)
+def _markers(
+    events: Events, capture: Capture | None = None, rows: np.ndarray | None = None, number: np.ndarray | None = None
+) -> _Markers:
+    """Markers of the always-on stream, or of a capture: its STEP rows on host lanes, unless others are given."""
+    rows = host_rows(events, Kind.STEP) if rows is None else rows
     values, at = np.unique(events.args[rows], return_inverse=True)
     args = [{} if v == NONE else json.loads(events.args_values[v]) for v in values.tolist()]
     return _Markers(
-        id=events.step[rows],
+        id=events.step[rows] if number is None else number,
         label=np.array([events.names[i] for i in events.name[rows].tolist()], dtype=object),
         start_ns=events.ts_ns[rows],
         end_ns=events.ts_ns[rows] + events.dur_ns[rows],
@@ -145,6 +163,21 @@ def _markers(events: Events, capture: Capture | None = None) -> _Markers:
         from_live=np.full(len(rows), capture is None),
         complete=np.array([a.get("complete") is not False for a in args], dtype=bool)[at],
         averaged=np.array([_count(a.get("averaged")) for a in args], dtype=np.int64)[at],
+    )
+
+
+def _inferred_markers(found: Inferred) -> _Markers:
+    n = len(found)
+    return _Markers(
+        id=np.full(n, NONE, np.int64),
+        label=np.full(n, "inferred step", dtype=object),
+        start_ns=found.start_ns,
+        end_ns=found.end_ns,
+        lane=found.lane,
+        window=found.window,
+        from_live=np.zeros(n, bool),
+        complete=found.complete,
+        averaged=np.ones(n, np.int64),
     )
 
 
