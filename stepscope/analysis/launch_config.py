@@ -76,11 +76,14 @@ def launch_configs(
     blocks = np.array([f.blocks_per_sm for f in found], np.float64)[at]
     occupancy = np.array([f.occupancy for f in found], np.float64)[at]
     grid_blocks = np.array([math.prod(s.grid) if s.grid else math.nan for s in shapes], np.float64)[shape]
+    counts = {one.id: one.sm_count for one in devices if one.sm_count}
     device = device_of(events, rows)
-    for one in devices:
-        if one.sm_count:
-            told = np.isnan(blocks) & (device == one.id)
-            blocks[told] = grid_blocks[told] / one.sm_count
+    for ordinal in np.unique(device).tolist():
+        # ROCm numbers the devices of its queues otherwise than the header does: there, all being alike must do.
+        sm_count = counts.get(ordinal) or (counts[min(counts)] if len(set(counts.values())) == 1 else None)
+        if sm_count:
+            told = np.isnan(blocks) & (device == ordinal)
+            blocks[told] = grid_blocks[told] / sm_count
     return LaunchConfigs(list(shapes), shape, blocks, occupancy)
 
 

@@ -173,16 +173,39 @@ def _devices(worker: dict[str, Any]) -> list[str]:
             f"{p.replace('_', ' ')} {fmt.percent(timeline[p] / timeline['total'])}" for p in parts if timeline[p]
         )
         lines.append(f"  whole capture of {fmt.time(timeline['total'])}: {shares}")
+    lines += _device_idle(worker)
     launched = worker["launches"]
     if launched and launched["count"]:
-        waited = launched["latency_ns"]
+        waited, queued = launched["latency_ns"], launched["queue_wait_ns"]
         late = (
-            f", kernel start after launch p50 {fmt.time(waited['p50'])}, p99 {fmt.time(waited['p99'])}"
+            f", kernel start after launch p50 {fmt.time(waited['p50'])}, p99 {fmt.time(waited['p99'])}, "
+            f"{fmt.percent(queued['total'] / waited['total'] if waited['total'] else 0)} of it behind earlier work"
             if waited
             else ""
         )
         lines.append(f"  {launched['count']:,} launches, {launched['linked']:,} linked to their runs{late}")
+    talk = worker["communication"]
+    if talk and talk["total_ns"]:
+        longest = next(c for c in talk["collectives"] if c["device"])
+        rate = longest["busbw_bytes_per_s"]
+        bus = f" at {fmt.rate(rate)} bus bandwidth" if rate is not None else ""
+        lines.append(
+            f"  communication {fmt.time(talk['total_ns'])}, {fmt.percent(talk['overlap'])} of it beside computation; "
+            f"longest {fmt.name(longest['name'])}{bus}"
+        )
     return lines
+
+
+def _device_idle(worker: dict[str, Any]) -> list[str]:
+    """Why the devices were idle, all together."""
+    devices = (worker["idle"] or {}).get("devices") or []
+    total = sum(d["idle_ns"] for d in devices)
+    if not total:
+        return []
+    causes = {"the host": "host_wait_ns", "the start of queued work": "kernel_wait_ns", "other": "other_ns"}
+    shares = {cause: sum(d[field] for d in devices) for cause, field in causes.items()}
+    told = ", ".join(f"{cause} {fmt.percent(ns / total)}" for cause, ns in shares.items() if ns)
+    return [f"  idle {fmt.time(total)} between first and last work, waiting for: {told}"]
 
 
 def _host(summary: dict[str, Any], worker: dict[str, Any]) -> list[str]:

@@ -101,6 +101,12 @@ class TestLaunchConfig:
         (config,) = self.configs(table.kernel("a", 10, 10, 1).told(grid=[73728, 1, 1], block=[256, 1, 1]))
         assert config.grid == [288, 1, 1]
 
+    @pytest.mark.parametrize(("sm_counts", "expected"), [((104, 104), 0.5), ((104, 52), None), ((), None)])
+    def test_a_device_that_the_header_does_not_number_has_what_all_have(self, sm_counts, expected):
+        devices = [Device(i, sm_count=n) for i, n in enumerate(sm_counts)]
+        (config,) = self.configs(Table().kernel("a", 0, 10, device=2).told(grid=[52, 1, 1]), devices)
+        assert config.blocks_per_sm == expected
+
     def test_an_xplane_tells_in_one_text(self):
         table = Table().kernel("a", 10, 10).told(kernel_details=" grid:219,40,1 block:256,1,1 occ_pct:0")
         (config,) = self.configs(table, [Device(0, sm_count=304)])
