@@ -25,7 +25,10 @@ try {
     logLevel: "warning",
   });
   const built = tests.map((name) => join(outdir, name.replace(/\.ts$/, ".mjs")));
-  status = spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...built], { stdio: "inherit" }).status ?? 1;
+  status =
+    spawnSync(process.execPath, ["--enable-source-maps", "--test", "--test-reporter=spec", ...built], {
+      stdio: "inherit",
+    }).status ?? 1;
 } finally {
   await rm(outdir, { recursive: true, force: true });
 }

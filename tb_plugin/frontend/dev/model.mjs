@@ -1,7 +1,18 @@
 // Plausible workers made up from a seed: a GPU training with lanes, slices, connections and resource curves.
 // The shapes are those of docs/api.md; the contents are invented.
 
-const KIND = { STEP: 1, PHASE: 2, ANNOTATION: 3, OP: 4, RUNTIME: 6, LAUNCH: 7, KERNEL: 8, COLLECTIVE: 9, MEMCPY: 10, SYNC: 12 };
+const KIND = {
+  STEP: 1,
+  PHASE: 2,
+  ANNOTATION: 3,
+  OP: 4,
+  RUNTIME: 6,
+  LAUNCH: 7,
+  KERNEL: 8,
+  COLLECTIVE: 9,
+  MEMCPY: 10,
+  SYNC: 12,
+};
 const KIND_NAME = Object.fromEntries(Object.entries(KIND).map(([name, n]) => [n, name.toLowerCase()]));
 const MS = 1e6;
 export const ORIGIN = 1_751_410_836_000_000_000n;
@@ -25,7 +36,17 @@ export function makeWorker({ seed, steps, deep, gpu, phases = true, monitor = tr
   const rnd = random(seed);
   const slices = []; // {lane, depth, start, dur, name, kind, row, launch?, args}
   const lanes = makeLanes(gpu, phases, monitor);
-  const table = { id: [], label: [], start: [], host: [], duration: [], complete: [], inferred: [], activity: {}, phase: {} };
+  const table = {
+    id: [],
+    label: [],
+    start: [],
+    host: [],
+    duration: [],
+    complete: [],
+    inferred: [],
+    activity: {},
+    phase: {},
+  };
   const classes = ["kernel", "communication", "memcpy", "memset", "runtime", "dataloader", "cpu", "other"];
   const names = ["input_wait", "h2d", "forward", "backward", "optimizer", "compute", "validation", "other"];
   for (const c of classes) table.activity[c] = [];
@@ -37,7 +58,13 @@ export function makeWorker({ seed, steps, deep, gpu, phases = true, monitor = tr
     const slow = rnd() < 0.02 ? 2.4 : 1;
     const dur = Math.round((38 + 6 * rnd()) * MS * slow);
     const wait = Math.round(dur * (0.06 + 0.1 * rnd()));
-    const parts = { input_wait: wait, h2d: Math.round(dur * 0.04), forward: Math.round(dur * 0.27), backward: Math.round(dur * 0.42), optimizer: Math.round(dur * 0.1) };
+    const parts = {
+      input_wait: wait,
+      h2d: Math.round(dur * 0.04),
+      forward: Math.round(dur * 0.27),
+      backward: Math.round(dur * 0.42),
+      optimizer: Math.round(dur * 0.1),
+    };
     parts.other = dur - Object.values(parts).reduce((a, b) => a + b, 0);
     table.id.push(n);
     table.label.push(`step ${n}`);
@@ -78,35 +105,87 @@ export function makeWorker({ seed, steps, deep, gpu, phases = true, monitor = tr
 }
 
 function makeLanes(gpu, phases, monitor) {
-  const lane = (id, parent, type, name, more = {}) => ({ id, parent, type, name, rows: 0, events: 0, busy_ns: null, ...more });
+  const lane = (id, parent, type, name, more = {}) => ({
+    id,
+    parent,
+    type,
+    name,
+    rows: 0,
+    events: 0,
+    busy_ns: null,
+    ...more,
+  });
   const lanes = [lane(1, null, "host", "node-07"), lane(2, 1, "process", "rank 0 · pid 4117")];
-  if (phases) lanes.push(lane(10, 2, "group", "Training loop"), lane(11, 10, "thread", "Steps"), lane(12, 10, "thread", "Phases"));
-  lanes.push(lane(20, 2, "thread", "MainThread (4117)"), lane(21, 2, "thread", "autograd (4153)"), lane(22, 2, "thread", "pin memory <b>&amp;</b> (4160)"));
+  if (phases)
+    lanes.push(
+      lane(10, 2, "group", "Training loop"),
+      lane(11, 10, "thread", "Steps"),
+      lane(12, 10, "thread", "Phases"),
+    );
+  lanes.push(
+    lane(20, 2, "thread", "MainThread (4117)"),
+    lane(21, 2, "thread", "autograd (4153)"),
+    lane(22, 2, "thread", "pin memory <b>&amp;</b> (4160)"),
+  );
   if (gpu) {
-    lanes.push(lane(30, 2, "device", "GPU 0 · NVIDIA A100-SXM4-40GB"), lane(31, 30, "stream", "stream 7"), lane(32, 30, "stream", "stream 20 (nccl)"), lane(33, 30, "stream", "stream 9"));
+    lanes.push(
+      lane(30, 2, "device", "GPU 0 · NVIDIA A100-SXM4-40GB"),
+      lane(31, 30, "stream", "stream 7"),
+      lane(32, 30, "stream", "stream 20 (nccl)"),
+      lane(33, 30, "stream", "stream 9"),
+    );
   }
   if (monitor) {
     lanes.push(lane(40, 1, "group", "Resources"));
-    for (const [i, series] of monitorSeries(gpu).entries()) lanes.push(lane(41 + i, 40, "counter", series.label, { series: [series.id] }));
+    for (const [i, series] of monitorSeries(gpu).entries())
+      lanes.push(lane(41 + i, 40, "counter", series.label, { series: [series.id] }));
   }
   return lanes;
 }
 
 const OPS = ["aten::conv2d", "aten::batch_norm", "aten::relu_", "aten::add_", "aten::linear", "aten::layer_norm"];
-const KERNELS = ["sm80_xmma_fprop_implicit_gemm_f16f16_f16f32", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int>", "void at::native::vectorized_elementwise_kernel<4, relu>", "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_32x6_nn"];
+const KERNELS = [
+  "sm80_xmma_fprop_implicit_gemm_f16f16_f16f32",
+  "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int>",
+  "void at::native::vectorized_elementwise_kernel<4, relu>",
+  "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_32x6_nn",
+];
 
 function addDeep(add, rnd, t, parts, gpu, n) {
   let kernelFree = t + parts.input_wait;
   let commFree = kernelFree;
   const launchWork = (at, dur, name, kind, lane) => {
-    const launch = add({ lane: lane.host, depth: 2, start: at, dur: 4000 + Math.round(3000 * rnd()), name: "cudaLaunchKernel", kind: KIND.LAUNCH });
+    const launch = add({
+      lane: lane.host,
+      depth: 2,
+      start: at,
+      dur: 4000 + Math.round(3000 * rnd()),
+      name: "cudaLaunchKernel",
+      kind: KIND.LAUNCH,
+    });
     const start = Math.max(at + 6000, lane.comm ? commFree : kernelFree);
-    const run = add({ lane: lane.device, depth: 0, start, dur, name, kind, launch: launch.row, args: { grid: [216, 1, 1], block: [128, 1, 1], "registers per thread": 96, correlation: launch.row } });
+    const run = add({
+      lane: lane.device,
+      depth: 0,
+      start,
+      dur,
+      name,
+      kind,
+      launch: launch.row,
+      args: { grid: [216, 1, 1], block: [128, 1, 1], "registers per thread": 96, correlation: launch.row },
+    });
     launch.run = run.row;
     if (lane.comm) commFree = start + dur + 500;
     else kernelFree = start + dur + 400;
   };
-  add({ lane: 20, depth: 0, start: t, dur: parts.input_wait, name: "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kind: 14 });
+  add({
+    lane: 20,
+    depth: 0,
+    start: t,
+    dur: parts.input_wait,
+    name: "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+    kind: 14,
+  });
   add({ lane: 22, depth: 0, start: t + 1e5, dur: parts.input_wait, name: "pin memory", kind: KIND.OP });
   const section = (from, length, name, host, back) => {
     add({ lane: host, depth: 0, start: from, dur: length, name, kind: KIND.ANNOTATION });
@@ -115,17 +194,60 @@ function addDeep(add, rnd, t, parts, gpu, n) {
     for (let i = 0; i < count; i += 1) {
       const op = OPS[Math.floor(rnd() * OPS.length)];
       const at = Math.round(from + i * each);
-      add({ lane: host, depth: 1, start: at, dur: Math.round(each * 0.86), name: back ? `${op}_backward` : op, kind: KIND.OP, args: { "Input Dims": [[64, 256, 56, 56], [64, 256, 1, 1]], "Sequence number": i } });
+      add({
+        lane: host,
+        depth: 1,
+        start: at,
+        dur: Math.round(each * 0.86),
+        name: back ? `${op}_backward` : op,
+        kind: KIND.OP,
+        args: {
+          "Input Dims": [
+            [64, 256, 56, 56],
+            [64, 256, 1, 1],
+          ],
+          "Sequence number": i,
+        },
+      });
       if (gpu) {
-        launchWork(Math.round(at + each * 0.3), Math.round(each * (0.5 + 0.55 * rnd())), KERNELS[Math.floor(rnd() * KERNELS.length)], KIND.KERNEL, { host, device: 31 });
-        if (back && i % 12 === 11) launchWork(Math.round(at + each * 0.6), Math.round(each * 3.2), "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", KIND.COLLECTIVE, { host, device: 32, comm: true });
+        launchWork(
+          Math.round(at + each * 0.3),
+          Math.round(each * (0.5 + 0.55 * rnd())),
+          KERNELS[Math.floor(rnd() * KERNELS.length)],
+          KIND.KERNEL,
+          { host, device: 31 },
+        );
+        if (back && i % 12 === 11)
+          launchWork(
+            Math.round(at + each * 0.6),
+            Math.round(each * 3.2),
+            "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+            KIND.COLLECTIVE,
+            { host, device: 32, comm: true },
+          );
       } else {
-        add({ lane: host, depth: 2, start: at + 500, dur: Math.round(each * 0.6), name: "aten::convolution", kind: KIND.OP });
+        add({
+          lane: host,
+          depth: 2,
+          start: at + 500,
+          dur: Math.round(each * 0.6),
+          name: "aten::convolution",
+          kind: KIND.OP,
+        });
       }
     }
   };
   const forward = t + parts.input_wait + parts.h2d;
-  if (gpu) add({ lane: 33, depth: 0, start: t + parts.input_wait, dur: parts.h2d, name: "Memcpy HtoD (Pinned -> Device)", kind: KIND.MEMCPY, args: { bytes: 38535168 } });
+  if (gpu)
+    add({
+      lane: 33,
+      depth: 0,
+      start: t + parts.input_wait,
+      dur: parts.h2d,
+      name: "Memcpy HtoD (Pinned -> Device)",
+      kind: KIND.MEMCPY,
+      args: { bytes: 38535168 },
+    });
   section(forward, parts.forward, `forward ${n}`, 20, false);
   section(forward + parts.forward, parts.backward, `backward ${n}`, 21, true);
   section(forward + parts.forward + parts.backward, parts.optimizer, "Optimizer.step#AdamW.step", 20, false);
@@ -147,7 +269,12 @@ export function tree(worker, until) {
     const mine = (worker.byLane.get(lane.id) ?? []).filter((s) => s.start + s.dur <= until);
     const busy = mine.filter((s) => s.depth === 0).reduce((sum, s) => sum + s.dur, 0);
     const rows = mine.reduce((most, s) => Math.max(most, s.depth + 1), 0);
-    return { ...lane, rows, events: mine.length, busy_ns: lane.type === "thread" || lane.type === "stream" ? busy : null };
+    return {
+      ...lane,
+      rows,
+      events: mine.length,
+      busy_ns: lane.type === "thread" || lane.type === "stream" ? busy : null,
+    };
   });
   const n = worker.table.start.filter((start, i) => start + worker.table.duration[i] <= until).length;
   const { id, start, duration } = worker.table;
@@ -169,7 +296,17 @@ export function view(worker, until, t0, t1, px, lanes) {
     const close = () => {
       if (!open) return;
       const { first, end, count, busy, longest } = open;
-      const values = { lane, depth: first.depth, start: first.start, dur: end - first.start, count, busy, name: longest.name, kind: longest.kind, row: longest.row };
+      const values = {
+        lane,
+        depth: first.depth,
+        start: first.start,
+        dur: end - first.start,
+        count,
+        busy,
+        name: longest.name,
+        kind: longest.kind,
+        row: longest.row,
+      };
       for (const key in columns) columns[key].push(values[key]);
       open = null;
     };
@@ -203,7 +340,9 @@ export function slice(worker, row) {
   const connections = [];
   if (s.launch !== undefined) connections.push(link("launch", s.launch));
   if (s.run !== undefined) connections.push(link("run", s.run));
-  const children = (worker.byLane.get(s.lane) ?? []).filter((c) => c.depth === s.depth + 1 && c.start >= s.start && c.start + c.dur <= s.start + s.dur);
+  const children = (worker.byLane.get(s.lane) ?? []).filter(
+    (c) => c.depth === s.depth + 1 && c.start >= s.start && c.start + c.dur <= s.start + s.dur,
+  );
   return {
     origin_ns: String(ORIGIN),
     row,
@@ -244,7 +383,16 @@ export function resources(worker, until, t0, t1, points) {
   return { origin_ns: String(ORIGIN), interval_ms: 500, series };
 }
 
-const top = (n, least) => ({ p50: least, p90: least * 1.2, p95: least * 1.3, p99: least * 2.1, min: least * 0.9, max: least * 2.4, mean: least * 1.05, count: n });
+const top = (n, least) => ({
+  p50: least,
+  p90: least * 1.2,
+  p95: least * 1.3,
+  p99: least * 2.1,
+  min: least * 0.9,
+  max: least * 2.4,
+  mean: least * 1.05,
+  count: n,
+});
 
 export function summary(worker, until) {
   const n = worker.table.start.filter((start, i) => start + worker.table.duration[i] <= until).length;
@@ -263,10 +411,26 @@ export function summary(worker, until) {
   const rows = [...byName.values()].sort((a, b) => b.total - a.total);
   const kernels = rows
     .filter((r) => r.kind !== KIND.OP)
-    .map((r) => ({ name: r.name, kind: r.kind === KIND.COLLECTIVE ? "communication" : "compute", count: r.count, total_ns: r.total, clipped_ns: r.total, mean_ns: r.total / r.count, min_ns: r.min, max_ns: r.max }));
+    .map((r) => ({
+      name: r.name,
+      kind: r.kind === KIND.COLLECTIVE ? "communication" : "compute",
+      count: r.count,
+      total_ns: r.total,
+      clipped_ns: r.total,
+      mean_ns: r.total / r.count,
+      min_ns: r.min,
+      max_ns: r.max,
+    }));
   const operators = rows
     .filter((r) => r.kind === KIND.OP)
-    .map((r) => ({ name: r.name, count: r.count, host_total_ns: r.total, host_self_ns: Math.round(r.total * 0.7), device_total_ns: worker.gpu ? Math.round(r.total * 0.9) : null, device_self_ns: worker.gpu ? Math.round(r.total * 0.8) : null }));
+    .map((r) => ({
+      name: r.name,
+      count: r.count,
+      host_total_ns: r.total,
+      host_self_ns: Math.round(r.total * 0.7),
+      device_total_ns: worker.gpu ? Math.round(r.total * 0.9) : null,
+      device_self_ns: worker.gpu ? Math.round(r.total * 0.8) : null,
+    }));
   const deep = worker.table.activity.kernel.slice(0, n).filter((v) => v !== null).length;
   return {
     worker: {
@@ -284,13 +448,35 @@ export function summary(worker, until) {
       kernel_count: kernels.length,
       operators,
       operator_count: operators.length,
-      memcpy: worker.gpu ? { HtoD: { count: 310, bytes: 1.2e10, time_ns: 4.9e8, bytes_per_s: 2.44e10 }, DtoH: { count: 12, bytes: null, time_ns: 90_000, bytes_per_s: null } } : {},
-      launches: worker.gpu ? { count: 41_233, linked: 41_230, without_run: 3, runs_without_launch: 0, latency_ns: { p50: 6400, p90: 21_000, p99: 180_000, max: 2_100_000 }, negative: 2 } : null,
+      memcpy: worker.gpu
+        ? {
+            HtoD: { count: 310, bytes: 1.2e10, time_ns: 4.9e8, bytes_per_s: 2.44e10 },
+            DtoH: { count: 12, bytes: null, time_ns: 90_000, bytes_per_s: null },
+          }
+        : {},
+      launches: worker.gpu
+        ? {
+            count: 41_233,
+            linked: 41_230,
+            without_run: 3,
+            runs_without_launch: 0,
+            latency_ns: { p50: 6400, p90: 21_000, p99: 180_000, max: 2_100_000 },
+            negative: 2,
+          }
+        : null,
       annotations: [],
       quality: worker.gpu
         ? [
-            { code: "clock_skew", count: 2, detail: "2 kernels seem to start before their launch ended; their latency counts as 0." },
-            { code: "launch_without_run", count: 3, detail: "3 launches have no kernel in the trace: the capture ended before they ran." },
+            {
+              code: "clock_skew",
+              count: 2,
+              detail: "2 kernels seem to start before their launch ended; their latency counts as 0.",
+            },
+            {
+              code: "launch_without_run",
+              count: 3,
+              detail: "3 launches have no kernel in the trace: the capture ended before they ran.",
+            },
           ]
         : [],
     },
@@ -299,7 +485,9 @@ export function summary(worker, until) {
     findings: [],
     coverage: { steps: n, deep_steps: deep, windows: deep > 0 ? 1 : 0, first_ns: 0, last_ns: until },
     options: { monitor_interval_ms: 500 },
-    versions: worker.gpu ? { torch: "2.13.0", cuda: "12.8", python: "3.11.7" } : { tensorflow: "2.21.0", keras: "3.15.0", python: "3.11.7" },
+    versions: worker.gpu
+      ? { torch: "2.13.0", cuda: "12.8", python: "3.11.7" }
+      : { tensorflow: "2.21.0", keras: "3.15.0", python: "3.11.7" },
     refused: null,
   };
 }

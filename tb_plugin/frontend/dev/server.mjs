@@ -5,7 +5,17 @@
 
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
-import { tableFromArrays, tableToIPC, dictionary, utf8, int16, int32, uint8, float64, int32 as key32 } from "@uwdata/flechette";
+import {
+  tableFromArrays,
+  tableToIPC,
+  dictionary,
+  utf8,
+  int16,
+  int32,
+  uint8,
+  float64,
+  int32 as key32,
+} from "@uwdata/flechette";
 import * as model from "./model.mjs";
 
 const port = Number(process.argv[2] ?? 6007);
@@ -25,19 +35,42 @@ const workers = {
 const HOSTILE = '<img src=x onerror="document.title=1">';
 
 function runs() {
-  const worker = (id, rank, live = false) => ({ id, rank, world_size: rank === null ? null : 2, host: "node-07", pid: 4117 + (rank ?? 0), framework: "pytorch", live });
+  const worker = (id, rank, live = false) => ({
+    id,
+    rank,
+    world_size: rank === null ? null : 2,
+    host: "node-07",
+    pid: 4117 + (rank ?? 0),
+    framework: "pytorch",
+    live,
+  });
   const now = String(BigInt(Date.now()) * 1_000_000n);
   const old = String(BigInt(began - 3_600_000) * 1_000_000n);
   const list = [
-    { id: "live", name: "resnet50-live", live: true, updated_ns: now, error: null, workers: [worker("0-node-07-4117", 0, true), worker("1-node-07-4118", 1, true)] },
+    {
+      id: "live",
+      name: "resnet50-live",
+      live: true,
+      updated_ns: now,
+      error: null,
+      workers: [worker("0-node-07-4117", 0, true), worker("1-node-07-4118", 1, true)],
+    },
     { id: "trace", name: "a100-trace", live: false, updated_ns: old, error: null, workers: [worker("rank0", 0)] },
     { id: "keras", name: "keras-small", live: false, updated_ns: old, error: null, workers: [worker("keras", null)] },
     { id: "importing", name: "importing-now", live: false, updated_ns: old, error: null, workers: [worker("w", null)] },
-    { id: "failing", name: "broken", live: false, updated_ns: old, error: "1 of 2 files could not be read: b.json is cut.", workers: [worker("w", null)] },
+    {
+      id: "failing",
+      name: "broken",
+      live: false,
+      updated_ns: old,
+      error: "1 of 2 files could not be read: b.json is cut.",
+      workers: [worker("w", null)],
+    },
     { id: "none", name: "no-workers", live: false, updated_ns: old, error: null, workers: [] },
     { id: HOSTILE, name: HOSTILE, live: false, updated_ns: old, error: null, workers: [worker(HOSTILE, null)] },
   ];
-  for (let i = 0; i < 60; i += 1) list.push({ ...list[2], id: `sweep/${i}`, name: `sweep/lr-${(i / 1000).toFixed(3)}/seed-${i % 4}` });
+  for (let i = 0; i < 60; i += 1)
+    list.push({ ...list[2], id: `sweep/${i}`, name: `sweep/lr-${(i / 1000).toFixed(3)}/seed-${i % 4}` });
   return list;
 }
 
@@ -50,7 +83,17 @@ function workerOf(run) {
 const MS = 1e6;
 
 function arrow(columns) {
-  const types = { lane: int32(), depth: int16(), start: float64(), dur: float64(), count: int32(), busy: float64(), name: dictionary(utf8(), key32()), kind: uint8(), row: int32() };
+  const types = {
+    lane: int32(),
+    depth: int16(),
+    start: float64(),
+    dur: float64(),
+    count: int32(),
+    busy: float64(),
+    name: dictionary(utf8(), key32()),
+    kind: uint8(),
+    row: int32(),
+  };
   return tableToIPC(tableFromArrays(columns, { types }), { format: "stream" });
 }
 
@@ -61,9 +104,18 @@ function pageOfSteps({ worker, until }, offset, limit) {
   const columns = (group) => Object.fromEntries(Object.entries(group).map(([name, values]) => [name, cut(values)]));
   const { id, label, start, host, duration, complete, inferred } = table;
   return {
-    origin_ns: String(model.ORIGIN), count, offset,
-    id: cut(id), label: cut(label), start: cut(start), host: cut(host), duration: cut(duration), complete: cut(complete), inferred: cut(inferred),
-    activity: columns(table.activity), phase: columns(table.phase),
+    origin_ns: String(model.ORIGIN),
+    count,
+    offset,
+    id: cut(id),
+    label: cut(label),
+    start: cut(start),
+    host: cut(host),
+    duration: cut(duration),
+    complete: cut(complete),
+    inferred: cut(inferred),
+    activity: columns(table.activity),
+    phase: columns(table.phase),
   };
 }
 
@@ -72,12 +124,19 @@ function route(name, query, empty) {
   const run = query.get("run");
   const number = (key, otherwise) => (query.has(key) ? Number(query.get(key)) : otherwise);
   if (run === "importing") return { status: 202, state: "importing", detail: "Importing trace.json.gz (412.0 MB)." };
-  if (run === "failing") return { status: 500, error: "/data/runs/broken/a.json: no trace events; export it again from the profiler." };
+  if (run === "failing")
+    return { status: 500, error: "/data/runs/broken/a.json: no trace events; export it again from the profiler." };
   const at = workerOf(run);
   if (!at) return { status: 404, error: `There is no run ${run} in /data/runs.` };
   const { worker, until } = at;
   if (name === "summary") {
-    return { origin_ns: String(model.ORIGIN), run, live: run === "live", updated_ns: null, ...model.summary(worker, until) };
+    return {
+      origin_ns: String(model.ORIGIN),
+      run,
+      live: run === "live",
+      updated_ns: null,
+      ...model.summary(worker, until),
+    };
   }
   if (name === "steps") return pageOfSteps(at, number("offset", 0), number("limit", 2000));
   if (name === "resources") return model.resources(worker, until, number("t0"), number("t1"), number("points", 600));
@@ -86,9 +145,12 @@ function route(name, query, empty) {
     const lanes = query.get("lanes").split(",").map(Number);
     return { arrow: arrow(model.view(worker, until, number("t0"), number("t1"), number("px"), lanes)) };
   }
-  if (name === "timeline/slice") return model.slice(worker, number("row")) ?? { status: 404, error: "There is no such slice." };
+  if (name === "timeline/slice")
+    return model.slice(worker, number("row")) ?? { status: 404, error: "There is no such slice." };
   if (name === "timeline/find") {
-    const rows = worker.slices.filter((s) => s.name === query.get("name") && s.start + s.dur <= until).map((s) => s.row);
+    const rows = worker.slices
+      .filter((s) => s.name === query.get("name") && s.start + s.dur <= until)
+      .map((s) => s.row);
     return { count: rows.length, rows: rows.slice(0, 10_000) };
   }
   return { status: 404, error: `There is no route ${name}.` };
@@ -108,14 +170,23 @@ const ENTRY_JS = `import("./plugin/stepscope/index.js").then((m) => m.render());
 createServer(async (request, response) => {
   const url = new URL(request.url, "http://localhost");
   const send = (status, type, body) => {
-    response.writeHead(status, { "Content-Type": type, "X-Content-Type-Options": "nosniff", "Content-Security-Policy": CSP });
+    response.writeHead(status, {
+      "Content-Type": type,
+      "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": CSP,
+    });
     response.end(body);
   };
   try {
     const empty = url.pathname.startsWith("/empty/");
     const path = url.pathname.replace(/^\/empty/, "");
     const base = empty ? "/empty/" : "/";
-    if (path === "/") return send(200, "text/html", (url.search.startsWith("?empty") ? OUTER.replaceAll("BASE", "/empty/") : OUTER.replaceAll("BASE", base)));
+    if (path === "/")
+      return send(
+        200,
+        "text/html",
+        url.search.startsWith("?empty") ? OUTER.replaceAll("BASE", "/empty/") : OUTER.replaceAll("BASE", base),
+      );
     if (path === "/outer.js") return send(200, TYPES.js, OUTER_JS);
     if (path === "/data/plugin_entry.html") return send(200, "text/html", ENTRY);
     if (path === "/data/entry.js") return send(200, TYPES.js, ENTRY_JS);

@@ -295,8 +295,7 @@ export interface WorkerKey {
 
 export const getRuns = (signal?: AbortSignal) => json<RunsAnswer>("runs", {}, signal);
 
-export const getSummary = (key: WorkerKey, signal?: AbortSignal) =>
-  json<SummaryAnswer>("summary", { ...key }, signal);
+export const getSummary = (key: WorkerKey, signal?: AbortSignal) => json<SummaryAnswer>("summary", { ...key }, signal);
 
 export const getSteps = (key: WorkerKey, offset: number, limit: number, signal?: AbortSignal) =>
   json<StepsAnswer>("steps", { ...key, offset, limit }, signal);

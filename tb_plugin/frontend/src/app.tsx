@@ -150,10 +150,7 @@ function Body(): JSX.Element {
     return run.workers.length === 0 ? (
       <Problem title={`${run.name} has no data yet`} detail="No worker has written anything into this run." quiet />
     ) : (
-      <Problem
-        title={`There is no worker “${nav.value.worker}” in ${run.name}`}
-        detail="Choose a worker above."
-      />
+      <Problem title={`There is no worker “${nav.value.worker}” in ${run.name}`} detail="Choose a worker above." />
     );
   }
   return (

@@ -1,14 +1,17 @@
 // What each number means, with its unit: the text of the tooltips. One sentence or two each.
 
 export const DEFINITIONS = {
-  stepP50: "Median duration of the steps. A step is extended over the device work launched in it; its unit adapts to its size.",
+  stepP50:
+    "Median duration of the steps. A step is extended over the device work launched in it; its unit adapts to its size.",
   stepP95: "95th percentile of the step durations: 19 of 20 steps were not slower.",
   stepCount: "Number of training steps seen, captured in depth or not.",
-  gpuBusy: "Union of kernel time inside the steps, divided by the union of the steps, for each GPU. Kernels include communication.",
+  gpuBusy:
+    "Union of kernel time inside the steps, divided by the union of the steps, for each GPU. Kernels include communication.",
   inputWait: "Time the training thread waited for its next batch, divided by the host time of the same steps.",
   cpu: "CPU time used, all cores of the host together, as a share of their capacity.",
   gpuUtil: "Share of the sampling interval in which at least one kernel ran, as the driver reports it.",
-  phases: "Where the host time of the steps went, by phase of the training loop. The phases of a step sum to its host duration.",
+  phases:
+    "Where the host time of the steps went, by phase of the training loop. The phases of a step sum to its host duration.",
   activity:
     "Exclusive partition of the steps captured in depth: each class takes what its union covers and no class before it took. The classes sum to the step durations.",
   classes: {
@@ -45,7 +48,8 @@ export const DEFINITIONS = {
   launches: "Calls that put work on a device queue.",
   launchLinked: "Launches whose device run was found.",
   launchLatency: "From the end of the launch call to the start of its device run; floored at 0.",
-  launchNegative: "Pairs whose device run seems to start before the launch ended: the clocks of host and device differ.",
+  launchNegative:
+    "Pairs whose device run seems to start before the launch ended: the clocks of host and device differ.",
   stepHost: "Duration of the step's marker on the host.",
   stepDuration: "Host duration, extended to the end of the last device work launched inside the step.",
 } as const;

@@ -37,7 +37,11 @@ export function duration(ns: number | null | undefined): string {
 
 /** A duration for the marks of an axis: without zeros that say nothing ("40 ms", "2.5 s"). */
 export function axisDuration(ns: number): string {
-  return ns === 0 ? "0" : duration(ns).replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
+  return ns === 0
+    ? "0"
+    : duration(ns)
+        .replace(/(\.\d*?)0+(?= )/, "$1")
+        .replace(/\.(?= )/, "");
 }
 
 /** Milliseconds with a fixed number of decimals, for columns that are compared line by line. */

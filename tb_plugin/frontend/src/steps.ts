@@ -60,9 +60,10 @@ export function withPage(steps: Steps, page: StepsAnswer): Steps {
     return kept;
   };
   const columns = <K extends string>(old: Record<K, (number | null)[]>, values: Record<string, (number | null)[]>) =>
-    Object.fromEntries(
-      (Object.keys(old) as K[]).map((key) => [key, put(old[key], values?.[key], null)]),
-    ) as Record<K, (number | null)[]>;
+    Object.fromEntries((Object.keys(old) as K[]).map((key) => [key, put(old[key], values?.[key], null)])) as Record<
+      K,
+      (number | null)[]
+    >;
   return {
     origin: page.origin_ns,
     count: page.count,

@@ -1,6 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, axisDuration, bytes, clock, count, duration, exact, milliseconds, percent, plural, quantity, ranges, rate } from "../src/format";
+import {
+  ago,
+  axisDuration,
+  bytes,
+  clock,
+  count,
+  duration,
+  exact,
+  milliseconds,
+  percent,
+  plural,
+  quantity,
+  ranges,
+  rate,
+} from "../src/format";
 
 test("durations take the unit that suits them, three digits", () => {
   assert.equal(duration(0), "0 ns");

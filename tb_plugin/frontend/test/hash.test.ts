@@ -34,11 +34,18 @@ test("keys of others stay, ours are replaced", () => {
   const hash = encodeState({ ...INITIAL, run: "b" }, "#stepscope&tagFilter=loss&p.stepscope.run=a&p.stepscope.slice=7");
   const { plugin, values } = parseHash(hash);
   assert.equal(plugin, "stepscope");
-  assert.deepEqual([...values], [["tagFilter", "loss"], ["p.stepscope.run", "b"]]);
+  assert.deepEqual(
+    [...values],
+    [
+      ["tagFilter", "loss"],
+      ["p.stepscope.run", "b"],
+    ],
+  );
 });
 
 test("nonsense in the address becomes the initial state", () => {
-  const hash = "#stepscope&p.stepscope.tab=x&p.stepscope.at=abc&p.stepscope.slice=-3&p.stepscope.fold=1,x,,2&p.stepscope.by=%E0%A4%A";
+  const hash =
+    "#stepscope&p.stepscope.tab=x&p.stepscope.at=abc&p.stepscope.slice=-3&p.stepscope.fold=1,x,,2&p.stepscope.by=%E0%A4%A";
   assert.deepEqual(decodeState(hash), { ...INITIAL, fold: [1, 2] });
   assert.equal(decodeState("#stepscope&p.stepscope.at=5,0").span, null);
 });

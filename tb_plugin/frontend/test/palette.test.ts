@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { contrast, DARK_TEXT, LIGHT_TEXT, textOn } from "../src/color";
-import { ACTIVITY_COLORS, CANVAS, colorIndex, nameHash, PHASE_COLORS, SERIES_COLORS, SHADES, slicePalette, type Theme } from "../src/palette";
+import {
+  ACTIVITY_COLORS,
+  CANVAS,
+  colorIndex,
+  nameHash,
+  PHASE_COLORS,
+  SERIES_COLORS,
+  SHADES,
+  slicePalette,
+  type Theme,
+} from "../src/palette";
 import { ACTIVITIES, Kind, PHASES } from "../src/kinds";
 import { distance, VISIONS } from "./color-vision";
 
@@ -14,7 +24,11 @@ test("contrast is that of WCAG: black on white is 21, a colour on itself 1", () 
 
 test("text on any fill has a contrast of 4.5 or more", () => {
   for (const theme of THEMES) {
-    const fills = [...slicePalette(theme), ...Object.values(ACTIVITY_COLORS[theme]), ...Object.values(PHASE_COLORS[theme])];
+    const fills = [
+      ...slicePalette(theme),
+      ...Object.values(ACTIVITY_COLORS[theme]),
+      ...Object.values(PHASE_COLORS[theme]),
+    ];
     for (const fill of fills) {
       assert.ok([DARK_TEXT, LIGHT_TEXT].includes(textOn(fill)));
       // The best of black and white is never below 4.58; near-black loses a little of that.
@@ -26,7 +40,8 @@ test("text on any fill has a contrast of 4.5 or more", () => {
 test("fills and lines have a contrast of 3 or more to the canvas, in every shade", () => {
   for (const theme of THEMES) {
     const all = [...slicePalette(theme), ...Object.values(ACTIVITY_COLORS[theme]), ...SERIES_COLORS[theme]];
-    for (const fill of all) assert.ok(contrast(fill, CANVAS[theme]) >= 3, `${theme} ${fill} ${contrast(fill, CANVAS[theme])}`);
+    for (const fill of all)
+      assert.ok(contrast(fill, CANVAS[theme]) >= 3, `${theme} ${fill} ${contrast(fill, CANVAS[theme])}`);
   }
 });
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { absoluteMs, routeBase, type Series } from "../src/api";
 import { CurveStore, valueAt } from "../src/timeline/curves";
-import { eachRun, fit } from "../src/timeline/draw";
+import { eachRun } from "../src/timeline/draw-curves";
+import { fit } from "../src/timeline/text";
 import { sortRows } from "../src/ui/table";
 import { filterChoices } from "../src/ui/picker";
 import { deviceText, versionText } from "../src/tabs/facts";
@@ -10,7 +11,10 @@ import { refusals } from "../src/tabs/notes";
 
 test("routes lie beside the module, under any prefix or experiment", () => {
   assert.equal(routeBase("http://h/data/plugin/stepscope/index.js"), "http://h/data/plugin/stepscope/");
-  assert.equal(routeBase("http://h/x/experiment/1/data/plugin/stepscope/static/index.js"), "http://h/x/experiment/1/data/plugin/stepscope/");
+  assert.equal(
+    routeBase("http://h/x/experiment/1/data/plugin/stepscope/static/index.js"),
+    "http://h/x/experiment/1/data/plugin/stepscope/",
+  );
   assert.equal(routeBase("http://h/static/index.js"), "http://h/static/");
 });
 
@@ -29,8 +33,14 @@ test("rows sort by value, those without one come last both ways", () => {
 });
 
 test("a search finds every word anywhere", () => {
-  const choices = [{ id: "a", label: "sweep/lr-0.1", detail: "node-7" }, { id: "b", label: "sweep/lr-0.2" }];
-  assert.deepEqual(filterChoices(choices, "0.1 NODE").map((c) => c.id), ["a"]);
+  const choices = [
+    { id: "a", label: "sweep/lr-0.1", detail: "node-7" },
+    { id: "b", label: "sweep/lr-0.2" },
+  ];
+  assert.deepEqual(
+    filterChoices(choices, "0.1 NODE").map((c) => c.id),
+    ["a"],
+  );
   assert.equal(filterChoices(choices, "").length, 2);
 });
 
@@ -39,14 +49,17 @@ test("texts are cut to their room", () => {
   assert.equal(fit("forward", 100, narrow), "forward");
   assert.equal(fit("abcdefghij", 66, narrow), "abcde…");
   assert.equal(fit("WWWabcdefghij", 60, narrow), "");
-  assert.equal(fit("WWWabcdefghij", 80, narrow), "WWW…");
-  assert.equal(fit("abcdefghij", 20, narrow), "");
+  assert.equal(fit("WWWabcdefghij", 70, narrow), "WWW…");
+  assert.equal(fit("abcdefghij", 30, narrow), "");
 });
 
 test("runs of measured values, and the value nearest to a time", () => {
   const runs: number[][] = [];
   eachRun([null, 1, 2, null, 3], (from, to) => runs.push([from, to]));
-  assert.deepEqual(runs, [[1, 3], [4, 5]]);
+  assert.deepEqual(runs, [
+    [1, 3],
+    [4, 5],
+  ]);
   const series = { t: [0, 10, 20], mean: [1, null, 3] } as unknown as Series;
   assert.equal(valueAt(series, 4), 1);
   assert.equal(valueAt(series, 11), null);
@@ -56,7 +69,16 @@ test("runs of measured values, and the value nearest to a time", () => {
 test("curves: first the whole trace, then the detail of a close view", () => {
   const store = new CurveStore();
   const whole = { t0: 0, t1: 1e9 };
-  const series: Series = { id: "cpu", label: "CPU", group: "CPU", unit: "ratio", t: [0, 5e8], mean: [0.2, 0.4], min: [0.1, 0.3], max: [0.5, 0.9] };
+  const series: Series = {
+    id: "cpu",
+    label: "CPU",
+    group: "CPU",
+    unit: "ratio",
+    t: [0, 5e8],
+    mean: [0.2, 0.4],
+    min: [0.1, 0.3],
+    max: [0.5, 0.9],
+  };
   const first = store.plan(whole, whole)!;
   assert.equal(first.purpose, "overview");
   store.accept(first, { origin_ns: "0", interval_ms: 500, series: [series] });
@@ -66,13 +88,28 @@ test("curves: first the whole trace, then the detail of a close view", () => {
   assert.deepEqual([second.purpose, second.range], ["detail", { t0: 0, t1: 3e8 }]);
   store.accept(second, { origin_ns: "0", interval_ms: 500, series: [{ ...series, max: [0.5, 0.5] }] });
   assert.equal(store.plan(close, whole), null);
-  const lane = { id: 1, parent: null, type: "counter" as const, name: "CPU", rows: 0, events: 0, busy_ns: null, series: ["cpu", "gone"] };
-  assert.deepEqual(store.ofLane(lane, close).map((c) => [c.series.id, c.max]), [["cpu", 0.9]]);
+  const lane = {
+    id: 1,
+    parent: null,
+    type: "counter" as const,
+    name: "CPU",
+    rows: 0,
+    events: 0,
+    busy_ns: null,
+    series: ["cpu", "gone"],
+  };
+  assert.deepEqual(
+    store.ofLane(lane, close).map((c) => [c.series.id, c.max]),
+    [["cpu", 0.9]],
+  );
 });
 
 test("equal devices are told once; versions and refusals in words", () => {
   const device = { id: 0, name: "A100", sm_count: 108, memory_bytes: 1 << 30 };
-  assert.equal(deviceText([device, { ...device, id: 1 }, { ...device, id: 2, name: null }]), "2 × A100 1.00 GiB, GPU 2 1.00 GiB");
+  assert.equal(
+    deviceText([device, { ...device, id: 1 }, { ...device, id: 2, name: null }]),
+    "2 × A100 1.00 GiB, GPU 2 1.00 GiB",
+  );
   assert.equal(versionText({ torch: "2.13.0", extra: { a: 1 }, python: "3.11" }), "torch 2.13.0, python 3.11");
   assert.deepEqual(refusals({ with_stack: "not on this torch" }), ["with_stack: not on this torch"]);
   assert.deepEqual(refusals(["no NVML"]), ["no NVML"]);

@@ -23,8 +23,14 @@ test("marks lie on multiples of the step from the start of the trace", () => {
   const { base, step, ticks } = ruler({ t0: 1_000, t1: 10_001_000 }, 1000, 1_000);
   assert.equal(base, null);
   assert.equal(step, 2_000_000);
-  assert.deepEqual(ticks.map((tick) => tick.t), [1_000, 2_001_000, 4_001_000, 6_001_000, 8_001_000, 10_001_000]);
-  assert.deepEqual(ticks.map((tick) => tick.label), ["0", "2 ms", "4 ms", "6 ms", "8 ms", "10 ms"]);
+  assert.deepEqual(
+    ticks.map((tick) => tick.t),
+    [1_000, 2_001_000, 4_001_000, 6_001_000, 8_001_000, 10_001_000],
+  );
+  assert.deepEqual(
+    ticks.map((tick) => tick.label),
+    ["0", "2 ms", "4 ms", "6 ms", "8 ms", "10 ms"],
+  );
 });
 
 test("deep in a long trace labels are offsets from a mark that is told in full", () => {

@@ -29,14 +29,20 @@ test("pages join at their offsets, and a page that comes again replaces its part
   steps = withPage(steps, page(3, [3, 4], 5));
   assert.deepEqual(steps.id, [0, 1, 2, 3, 4]);
   assert.equal(steps.origin, "1000");
-  steps = withPage(steps, page(3, [3, 4, 5], 6, (id) => id === 4));
+  steps = withPage(
+    steps,
+    page(3, [3, 4, 5], 6, (id) => id === 4),
+  );
   assert.deepEqual(steps.id, [0, 1, 2, 3, 4, 5]);
   assert.deepEqual(steps.activity.kernel, [null, null, null, null, 70, null]);
   assert.deepEqual(steps.phase.backward, [null, null, null, null, null, null]);
 });
 
 test("sums hold over measured steps only, and 0 is not null", () => {
-  const steps = withPage(emptySteps("0"), page(0, [0, 1, 2, 3], 4, (id) => id < 2));
+  const steps = withPage(
+    emptySteps("0"),
+    page(0, [0, 1, 2, 3], 4, (id) => id < 2),
+  );
   const activity = totals(steps.activity, ACTIVITIES, steps.count);
   assert.equal(activity.steps, 2);
   assert.equal(activity.total_ns, 2 * (70 + 30));
@@ -64,8 +70,14 @@ test("the x axis has the steps' numbers where they increase, else their places",
 });
 
 test("steps in depth are told as runs", () => {
-  const steps = withPage(emptySteps("0"), page(0, [0, 1, 2, 3, 4, 5], 6, (id) => id === 1 || id === 2 || id === 5));
-  assert.deepEqual(deepRuns(steps, stepAxis(steps.id)), [[1, 2], [5, 5]]);
+  const steps = withPage(
+    emptySteps("0"),
+    page(0, [0, 1, 2, 3, 4, 5], 6, (id) => id === 1 || id === 2 || id === 5),
+  );
+  assert.deepEqual(deepRuns(steps, stepAxis(steps.id)), [
+    [1, 2],
+    [5, 5],
+  ]);
 });
 
 function bars(values: number[], share = false): BarData {
@@ -82,24 +94,36 @@ function bars(values: number[], share = false): BarData {
 test("one bar a step where there is room, else the mean of several with their highest", () => {
   const data = bars([10, 20, 30, 40]);
   const wide = makeBars(data, { from: 0, to: 4 }, 400);
-  assert.deepEqual(wide.map((bar) => [bar.from, bar.to, bar.parts[0], bar.rest, bar.most]), [
-    [0, 1, 5, 5, 10],
-    [1, 2, 10, 10, 20],
-    [2, 3, 15, 15, 30],
-    [3, 4, 20, 20, 40],
-  ]);
+  assert.deepEqual(
+    wide.map((bar) => [bar.from, bar.to, bar.parts[0], bar.rest, bar.most]),
+    [
+      [0, 1, 5, 5, 10],
+      [1, 2, 10, 10, 20],
+      [2, 3, 15, 15, 30],
+      [3, 4, 20, 20, 40],
+    ],
+  );
   const narrow = makeBars(data, { from: 0, to: 4 }, 6);
-  assert.deepEqual(narrow.map((bar) => [bar.from, bar.to, bar.parts[0], bar.most]), [
-    [0, 2, 7.5, 20],
-    [2, 4, 17.5, 40],
-  ]);
+  assert.deepEqual(
+    narrow.map((bar) => [bar.from, bar.to, bar.parts[0], bar.most]),
+    [
+      [0, 2, 7.5, 20],
+      [2, 4, 17.5, 40],
+    ],
+  );
 });
 
 test("as shares every bar is 1 high; an unmeasured step is all rest", () => {
   const data = bars([10, 40], true);
   data.parts[0].values[1] = null;
   const made = makeBars(data, { from: 0, to: 2 }, 100);
-  assert.deepEqual(made.map((bar) => [bar.parts[0], bar.rest, bar.most]), [[0.5, 0.5, 1], [0, 1, 1]]);
+  assert.deepEqual(
+    made.map((bar) => [bar.parts[0], bar.rest, bar.most]),
+    [
+      [0.5, 0.5, 1],
+      [0, 1, 1],
+    ],
+  );
 });
 
 test("panning does not change what a bar averages", () => {

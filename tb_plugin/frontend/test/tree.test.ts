@@ -32,15 +32,27 @@ const LANES = [
 test("lanes stand below their parents, each with the height of its rows", () => {
   const { rows, height } = layout(buildTree(LANES), new Set());
   const thread = 4 * ROW_PITCH + 2 * LANE_PADDING;
-  assert.deepEqual(rows.map((row) => row.node.info.id), [1, 2, 3, 4, 5, 6]);
-  assert.deepEqual(rows.map((row) => row.height), [HEADER_HEIGHT, HEADER_HEIGHT, thread, HEADER_HEIGHT, HEADER_HEIGHT, COUNTER_HEIGHT]);
-  assert.deepEqual(rows.map((row) => row.node.level), [0, 1, 2, 2, 3, 1]);
+  assert.deepEqual(
+    rows.map((row) => row.node.info.id),
+    [1, 2, 3, 4, 5, 6],
+  );
+  assert.deepEqual(
+    rows.map((row) => row.height),
+    [HEADER_HEIGHT, HEADER_HEIGHT, thread, HEADER_HEIGHT, HEADER_HEIGHT, COUNTER_HEIGHT],
+  );
+  assert.deepEqual(
+    rows.map((row) => row.node.level),
+    [0, 1, 2, 2, 3, 1],
+  );
   assert.equal(height, 4 * HEADER_HEIGHT + thread + COUNTER_HEIGHT);
 });
 
 test("a folded group hides its lanes, a folded thread all but its first row", () => {
   const tree = buildTree(LANES);
-  assert.deepEqual(layout(tree, new Set([2])).rows.map((row) => row.node.info.id), [1, 2, 6]);
+  assert.deepEqual(
+    layout(tree, new Set([2])).rows.map((row) => row.node.info.id),
+    [1, 2, 6],
+  );
   const thread = layout(tree, new Set([3])).index.get(3)!;
   assert.deepEqual([thread.rows, thread.height, thread.folded], [1, HEADER_HEIGHT, true]);
 });
@@ -52,8 +64,14 @@ test("a lane with an unknown parent is shown as a root", () => {
 
 test("only the rows in view are drawn", () => {
   const all = layout(buildTree(LANES), new Set());
-  assert.deepEqual(visibleRows(all, 0, 30).map((row) => row.node.info.id), [1, 2]);
-  assert.deepEqual(visibleRows(all, 50, 60).map((row) => row.node.info.id), [3]);
+  assert.deepEqual(
+    visibleRows(all, 0, 30).map((row) => row.node.info.id),
+    [1, 2],
+  );
+  assert.deepEqual(
+    visibleRows(all, 50, 60).map((row) => row.node.info.id),
+    [3],
+  );
   assert.deepEqual(visibleRows(all, all.height, all.height + 100), []);
 });
 
@@ -61,7 +79,10 @@ test("an arrow ends at the slice, or at the nearest lane above it that shows", (
   const tree = buildTree(LANES);
   const open = layout(tree, new Set());
   const thread = open.index.get(3)!;
-  assert.deepEqual(sliceY(tree, open, 3, 1), { y: thread.y + LANE_PADDING + ROW_PITCH + (ROW_PITCH - 1) / 2, exact: true });
+  assert.deepEqual(sliceY(tree, open, 3, 1), {
+    y: thread.y + LANE_PADDING + ROW_PITCH + (ROW_PITCH - 1) / 2,
+    exact: true,
+  });
   const folded = layout(tree, new Set([4]));
   const device = folded.index.get(4)!;
   assert.deepEqual(sliceY(tree, folded, 5, 0), { y: device.y + device.height - 6, exact: false });
@@ -79,7 +100,12 @@ test("the user's folding is told as the difference to the default", () => {
 });
 
 test("many cores fold by default; a tall process keeps its two busiest threads open", () => {
-  const cores = [lane(1, null, "host"), lane(2, 1, "group"), lane(3, 2, "group"), ...Array.from({ length: 16 }, (_, i) => lane(10 + i, 3, "counter"))];
+  const cores = [
+    lane(1, null, "host"),
+    lane(2, 1, "group"),
+    lane(3, 2, "group"),
+    ...Array.from({ length: 16 }, (_, i) => lane(10 + i, 3, "counter")),
+  ];
   assert.deepEqual([...defaultFold(buildTree(cores), 900)], [3]);
   const threads = [lane(1, null, "process"), ...Array.from({ length: 6 }, (_, i) => lane(10 + i, 1, "thread", 20 + i))];
   assert.deepEqual([...defaultFold(buildTree(threads), 900)].sort(), [10, 11, 12, 13]);

@@ -1,14 +1,28 @@
 // ECharts with only the parts in use, as a component that follows its size and the theme.
 
 import { LineChart } from "echarts/charts";
-import { DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, TooltipComponent } from "echarts/components";
+import {
+  DataZoomComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  TooltipComponent,
+} from "echarts/components";
 import { init, use, type EChartsType } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Theme } from "../palette";
 
-use([LineChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, MarkAreaComponent, CanvasRenderer]);
+use([
+  LineChart,
+  GridComponent,
+  TooltipComponent,
+  LegendComponent,
+  DataZoomComponent,
+  MarkAreaComponent,
+  CanvasRenderer,
+]);
 
 export type Option = Parameters<EChartsType["setOption"]>[0];
 
@@ -49,7 +63,10 @@ export function axis(theme: Theme, more: Record<string, unknown>): Record<string
 }
 
 /** Tooltips are built from text nodes: names in data never become markup. */
-export function tooltipOption(theme: Theme, rows: (params: unknown) => [string, string, string?][]): Record<string, unknown> {
+export function tooltipOption(
+  theme: Theme,
+  rows: (params: unknown) => [string, string, string?][],
+): Record<string, unknown> {
   const colors = CHART_COLORS[theme];
   return {
     trigger: "axis",

@@ -38,7 +38,9 @@ export function utilisationOption(series: readonly Series[], theme: Theme): Opti
     },
     tooltip: tooltipOption(theme, (params) => {
       const points = params as { value: [number, number | null]; seriesName: string; color: string }[];
-      const rows: [string, string, string?][] = [[`after ${tickLabel(points[0].value[0], 1e8, Math.max(points[0].value[0], 1e9))}`, ""]];
+      const rows: [string, string, string?][] = [
+        [`after ${tickLabel(points[0].value[0], 1e8, Math.max(points[0].value[0], 1e9))}`, ""],
+      ];
       for (const point of points) rows.push([point.seriesName, percent(point.value[1]), point.color]);
       return rows;
     }),

@@ -201,7 +201,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, frame: BarFrame): Bar[] 
   let free = -Infinity;
   const sparse = bars.length > plot.w / 34;
   const last = bars.at(-1);
-  const numbers = last ? (numberOf(data, last.to - 1) - numberOf(data, bars[0].from)) : 0;
+  const numbers = last ? numberOf(data, last.to - 1) - numberOf(data, bars[0].from) : 0;
   const every = niceCount((numbers * 70) / plot.w);
   for (const bar of bars) {
     // Where not every bar has room for its number, those with round ones have it.

@@ -46,7 +46,8 @@ export function stepTimeOption(steps: Steps, theme: Theme, top: number | null): 
       const point = (params as { dataIndex: number }[])[0];
       const i = point.dataIndex;
       const rows: [string, string, string?][] = [[`Step ${stepName(steps, i)}`, duration(steps.duration[i]), line]];
-      if (steps.host[i] !== null && steps.host[i] !== steps.duration[i]) rows.push(["on the host", duration(steps.host[i])]);
+      if (steps.host[i] !== null && steps.host[i] !== steps.duration[i])
+        rows.push(["on the host", duration(steps.host[i])]);
       if (isMeasured(steps.activity, i)) rows.push(["captured in depth", ""]);
       if (!steps.complete[i]) rows.push(["cut at the end of the capture", ""]);
       return rows;
@@ -57,9 +58,19 @@ export function stepTimeOption(steps: Steps, theme: Theme, top: number | null): 
       max: highest > lowest ? highest : highest + 1,
       minInterval: 1,
       splitLine: { show: false },
-      axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: (x: number) => (Number.isInteger(x) ? x.toLocaleString("en-US") : "") },
+      axisLabel: {
+        color: colors.faint,
+        fontSize: 11,
+        hideOverlap: true,
+        formatter: (x: number) => (Number.isInteger(x) ? x.toLocaleString("en-US") : ""),
+      },
     }),
-    yAxis: axis(theme, { type: "value", min: 0, max: top, axisLabel: { color: colors.faint, fontSize: 11, formatter: axisDuration } }),
+    yAxis: axis(theme, {
+      type: "value",
+      min: 0,
+      max: top,
+      axisLabel: { color: colors.faint, fontSize: 11, formatter: axisDuration },
+    }),
     dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, filterMode: "none" }],
     series: [
       {

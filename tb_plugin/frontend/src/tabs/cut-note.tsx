@@ -7,7 +7,12 @@ import { duration, plural } from "../format";
 /** Says that the axis is cut, and undoes it. */
 export function CutNote({ cut, open, onToggle }: { cut: Cut; open: boolean; onToggle: () => void }): JSX.Element {
   return (
-    <button type="button" class="text-button" onClick={onToggle} title={`The longest takes ${duration(cut.longest)}`}>
+    <button
+      type="button"
+      class="text-button cut"
+      onClick={onToggle}
+      title={`The longest takes ${duration(cut.longest)}`}
+    >
       {open ? "Cut the longest steps off" : `${plural(cut.above, "step")} above the axis: show`}
     </button>
   );

@@ -54,7 +54,8 @@ function facts(answer: SummaryAnswer, steps: Steps | null, resources: ResourcesA
     value: FRAMEWORKS[framework] ?? (framework === "unknown" ? "not told by the data" : framework),
     title: versions || undefined,
   });
-  if (worker.host) list.push({ label: "Host", value: worker.host, title: worker.pid === null ? undefined : `Process ${worker.pid}` });
+  if (worker.host)
+    list.push({ label: "Host", value: worker.host, title: worker.pid === null ? undefined : `Process ${worker.pid}` });
   list.push({
     label: "Devices",
     value: worker.devices && worker.devices.length > 0 ? deviceText(worker.devices) : "CPU only",
@@ -63,7 +64,10 @@ function facts(answer: SummaryAnswer, steps: Steps | null, resources: ResourcesA
       .join("\n"),
   });
   if (worker.rank !== null) {
-    list.push({ label: "Rank", value: worker.world_size ? `${worker.rank} of ${count(worker.world_size)}` : `${worker.rank}` });
+    list.push({
+      label: "Rank",
+      value: worker.world_size ? `${worker.rank} of ${count(worker.world_size)}` : `${worker.rank}`,
+    });
   }
   if (versions) list.push({ label: "Versions", value: versions });
   list.push({
@@ -76,7 +80,9 @@ function facts(answer: SummaryAnswer, steps: Steps | null, resources: ResourcesA
     list.push({
       label: "Monitor",
       value: !sampled ? "none" : resources.interval_ms ? `every ${duration(resources.interval_ms * 1e6)}` : "yes",
-      title: sampled ? "CPU, memory, network, disk and GPUs, sampled beside the training" : "No resource monitor ran with this worker. An imported trace has no such data.",
+      title: sampled
+        ? "CPU, memory, network, disk and GPUs, sampled beside the training"
+        : "No resource monitor ran with this worker. An imported trace has no such data.",
     });
   }
   return list;

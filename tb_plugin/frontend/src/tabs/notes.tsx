@@ -58,7 +58,9 @@ export function Notes(props: { worker: WorkerSummary; findings: readonly Finding
 export function refusals(value: unknown): string[] {
   if (Array.isArray(value)) return value.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   if (value !== null && typeof value === "object") {
-    return Object.entries(value).map(([name, reason]) => `${name}: ${typeof reason === "string" ? reason : JSON.stringify(reason)}`);
+    return Object.entries(value).map(
+      ([name, reason]) => `${name}: ${typeof reason === "string" ? reason : JSON.stringify(reason)}`,
+    );
   }
   return [];
 }

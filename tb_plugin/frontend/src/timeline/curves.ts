@@ -78,7 +78,10 @@ export class CurveStore {
   /** The series of a counter lane, the detail where it covers the view. */
   ofLane(lane: LaneInfo, view: Range): Curve[] {
     const ids = lane.series === undefined ? [] : Array.isArray(lane.series) ? lane.series : [lane.series];
-    const held = this.detail && this.overview && contains(this.detail, intersect(view, this.overview)) ? this.detail : this.overview;
+    const held =
+      this.detail && this.overview && contains(this.detail, intersect(view, this.overview))
+        ? this.detail
+        : this.overview;
     const curves: Curve[] = [];
     for (const id of ids) {
       const series = held?.series.get(id);

@@ -32,7 +32,13 @@ export function Help({ onClose }: { onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class="help" aria-label="Keys and mouse" onClose={onClose} onClick={(e) => e.target === dialog.current && onClose()}>
+    <dialog
+      ref={dialog}
+      class="help"
+      aria-label="Keys and mouse"
+      onClose={onClose}
+      onClick={(e) => e.target === dialog.current && onClose()}
+    >
       <div class="help-head">
         <h2>Keys and mouse</h2>
         <button type="button" class="text-button" aria-label="Close" onClick={onClose}>

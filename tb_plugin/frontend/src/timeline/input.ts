@@ -1,7 +1,7 @@
 // Mouse, wheel and keyboard of the timeline's canvas, as changes of the model.
 
 import { tileAt, placeAt, sliceAt, type SliceHit } from "./hit";
-import { TOP } from "./draw";
+import { TOP } from "./scene";
 import type { TimelineModel } from "./model";
 import { ROW_PITCH } from "./tree";
 import { pan, span, zoomAt } from "./viewport";

@@ -7,9 +7,10 @@ import { percent } from "../format";
 import { theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 import { Icon } from "../ui/icons";
-import { drawScene, TOP } from "./draw";
+import { drawScene } from "./draw";
 import { attachKeys, attachPointer } from "./input";
 import { timeline } from "./model";
+import { TOP } from "./scene";
 import { Tip } from "./tip";
 import { lanePath, visibleRows, type LaneNode, type LayoutRow } from "./tree";
 import { span } from "./viewport";
@@ -125,7 +126,10 @@ function Labels(): JSX.Element {
   });
   const onKey = (event: KeyboardEvent) => {
     const all = timeline.layout.peek().rows;
-    const at = Math.max(0, all.findIndex((row) => row.node.info.id === active));
+    const at = Math.max(
+      0,
+      all.findIndex((row) => row.node.info.id === active),
+    );
     const row = all[at];
     if (!row) return;
     const move = (to: LayoutRow | undefined) => {
@@ -133,7 +137,8 @@ function Labels(): JSX.Element {
       setActive(to.node.info.id);
       const top = timeline.scroll.peek();
       if (to.y < top) timeline.setScroll(to.y);
-      else if (to.y + to.height > top + timeline.height.peek()) timeline.setScroll(to.y + to.height - timeline.height.peek());
+      else if (to.y + to.height > top + timeline.height.peek())
+        timeline.setScroll(to.y + to.height - timeline.height.peek());
     };
     if (event.key === "ArrowDown") move(all[at + (active === null ? 0 : 1)]);
     else if (event.key === "ArrowUp") move(all[at - 1]);
@@ -167,7 +172,12 @@ function Labels(): JSX.Element {
         onFocus={() => active === null && setActive(rows.peek()[0]?.node.info.id ?? null)}
       >
         {rows.value.map((row) => (
-          <Label key={row.node.info.id} row={row} active={row.node.info.id === active} onActivate={() => setActive(row.node.info.id)} />
+          <Label
+            key={row.node.info.id}
+            row={row}
+            active={row.node.info.id === active}
+            onActivate={() => setActive(row.node.info.id)}
+          />
         ))}
       </div>
     </div>

@@ -2,7 +2,8 @@
 
 import { CANVAS } from "../palette";
 import type { Theme } from "../palette";
-import { ink, xOf } from "./draw";
+import { ink } from "./ink";
+import { xOf } from "./scene";
 import type { TimelineModel } from "./model";
 import { span, type Range } from "./viewport";
 
@@ -52,7 +53,12 @@ export function drawMinimap(ctx: CanvasRenderingContext2D, width: number, model:
   ctx.globalAlpha = 1;
   ctx.strokeStyle = colors.accent;
   ctx.lineWidth = 1.5;
-  ctx.strokeRect(Math.max(0.75, x0), 0.75, Math.max(3, Math.min(width - 1, x1) - Math.max(0, x0) - 1), MINIMAP_HEIGHT - 1.5);
+  ctx.strokeRect(
+    Math.max(0.75, x0),
+    0.75,
+    Math.max(3, Math.min(width - 1, x1) - Math.max(0, x0) - 1),
+    MINIMAP_HEIGHT - 1.5,
+  );
   ctx.fillStyle = colors.accent;
   if (x1 - x0 > 3 * EDGE && span(view) < span(whole)) {
     ctx.fillRect(x0 - 1, 12, 4, MINIMAP_HEIGHT - 24);
@@ -60,7 +66,13 @@ export function drawMinimap(ctx: CanvasRenderingContext2D, width: number, model:
   }
 }
 
-function drawSteps(ctx: CanvasRenderingContext2D, width: number, whole: Range, model: TimelineModel, color: string): void {
+function drawSteps(
+  ctx: CanvasRenderingContext2D,
+  width: number,
+  whole: Range,
+  model: TimelineModel,
+  color: string,
+): void {
   const steps = model.answer.peek()?.steps;
   if (!steps) return;
   ctx.fillStyle = color;

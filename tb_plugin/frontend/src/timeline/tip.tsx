@@ -6,7 +6,7 @@ import { KIND_NAMES } from "../kinds";
 import { kindColor } from "../palette";
 import { theme } from "../state";
 import { valueAt } from "./curves";
-import { TOP } from "./draw";
+import { TOP } from "./scene";
 import { placeAt, type SliceHit } from "./hit";
 import { timeline } from "./model";
 import { tickLabel } from "./ruler";

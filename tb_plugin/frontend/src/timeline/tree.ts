@@ -90,7 +90,15 @@ export function layout(tree: Tree, folded: ReadonlySet<number>): Layout {
   const place = (node: LaneNode) => {
     const isFolded = folded.has(node.info.id);
     const foldable = isFoldable(node);
-    const row: LayoutRow = { node, y, height: HEADER_HEIGHT, kind: "header", rows: 0, foldable, folded: foldable && isFolded };
+    const row: LayoutRow = {
+      node,
+      y,
+      height: HEADER_HEIGHT,
+      kind: "header",
+      rows: 0,
+      foldable,
+      folded: foldable && isFolded,
+    };
     if (node.info.type === "counter") {
       row.kind = "counter";
       row.height = COUNTER_HEIGHT;

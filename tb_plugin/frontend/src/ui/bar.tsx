@@ -15,12 +15,21 @@ export interface Part {
 }
 
 /** `perStep` is the number of steps the parts are sums over; 0 where they are no sums over steps. */
-export function StackedBar(props: { name: string; parts: readonly Part[]; perStep: number; testId: string }): JSX.Element {
+export function StackedBar(props: {
+  name: string;
+  parts: readonly Part[];
+  perStep: number;
+  testId: string;
+}): JSX.Element {
   const { parts, perStep } = props;
   const [lit, setLit] = useState<string | null>(null);
   return (
     <div class="stack" data-testid={props.testId}>
-      <div class="stack-bar" role="img" aria-label={`${props.name}: ${parts.map((p) => `${p.label} ${percent(p.ratio)}`).join(", ")}`}>
+      <div
+        class="stack-bar"
+        role="img"
+        aria-label={`${props.name}: ${parts.map((p) => `${p.label} ${percent(p.ratio)}`).join(", ")}`}
+      >
         {parts.map((part) => (
           <div
             key={part.key}

@@ -1,7 +1,11 @@
 // A canvas at the resolution of the screen.
 
 /** Size the canvas for the device's pixels and answer a context that draws in CSS pixels; null while it has no size. */
-export function prepareCanvas(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D | null {
+export function prepareCanvas(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+): CanvasRenderingContext2D | null {
   if (width <= 0 || height <= 0) return null;
   const ratio = window.devicePixelRatio || 1;
   const w = Math.round(width * ratio);

@@ -29,7 +29,14 @@ const PATHS: Record<Shape, string> = {
 export function Icon({ shape }: { shape: Shape }): JSX.Element {
   return (
     <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={PATHS[shape]} fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" />
+      <path
+        d={PATHS[shape]}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.5"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
     </svg>
   );
 }

@@ -47,7 +47,12 @@ export function Picker(props: {
 
   const show = () => {
     setQuery("");
-    setActive(Math.max(0, choices.findIndex((choice) => choice.id === value)));
+    setActive(
+      Math.max(
+        0,
+        choices.findIndex((choice) => choice.id === value),
+      ),
+    );
     setOpen(true);
   };
   const hide = (focus: boolean) => {

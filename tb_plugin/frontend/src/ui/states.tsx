@@ -42,7 +42,9 @@ export function Await<T>(props: {
     );
   }
   if (of.state === "importing") {
-    return <Working title="Reading the trace for the first time" detail={of.detail || "The next time it opens at once."} />;
+    return (
+      <Working title="Reading the trace for the first time" detail={of.detail || "The next time it opens at once."} />
+    );
   }
   if (of.state === "error") return <Problem title={`${capital(what)} could not be loaded`} detail={of.detail} />;
   return <Working title={`Loading ${what}`} />;

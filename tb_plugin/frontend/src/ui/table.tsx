@@ -39,7 +39,8 @@ export function sortRows(count: number, column: Column | undefined, descending: 
 
 // Header and rows are grids of their own: only tracks that do not depend on contents line up.
 // 7 pixels a letter hold any label, with its sort mark and padding.
-const leastWidth = (column: Column) => column.width ?? (column.numeric ? Math.max(74, column.label.length * 7 + 30) : 180);
+const leastWidth = (column: Column) =>
+  column.width ?? (column.numeric ? Math.max(74, column.label.length * 7 + 30) : 180);
 
 function track(column: Column): string {
   if (column.width) return `${column.width}px`;
@@ -62,7 +63,12 @@ export function Table(props: {
   const [active, setActive] = useState(-1);
   const scroller = useRef<HTMLDivElement>(null);
   const order = useMemo(
-    () => sortRows(count, columns.find((column) => column.key === sort.key), sort.descending),
+    () =>
+      sortRows(
+        count,
+        columns.find((column) => column.key === sort.key),
+        sort.descending,
+      ),
     [count, props.version, sort.key, sort.descending, columns],
   );
 

@@ -1,0 +1,133 @@
+// Where the time goes: the phases of the training loop, and the classes of activity of the steps captured in depth.
+
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { WorkerSummary } from "../api";
+import { steps } from "../data";
+import { DEFINITIONS } from "../definitions";
+import { duration, plural } from "../format";
+import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity } from "../kinds";
+import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
+import { theme } from "../state";
+import { totals, type Steps } from "../steps";
+import { StackedBar } from "../ui/bar";
+import { Absent, Await } from "../ui/states";
+
+/** By phase and by activity; phases that were not recorded take no room, their tile says so. */
+export function TimeGoes({ worker }: { worker: WorkerSummary }): JSX.Element {
+  return (
+    <Await of={steps.now.value} what="the steps">
+      {(all) => (all.count > 0 ? <TimeBars all={all} /> : <WithoutSteps worker={worker} />)}
+    </Await>
+  );
+}
+
+/** Without steps there is nothing to divide; the devices' time over the whole capture still tells where it went. */
+function WithoutSteps({ worker }: { worker: WorkerSummary }): JSX.Element {
+  const time = worker.timeline_ns;
+  const total = time?.total ?? 0;
+  const colors = ACTIVITY_COLORS[theme.value];
+  const parts = DEVICE_TIME.map(({ key, label, title, color }) => {
+    const ns = time?.[key] ?? 0;
+    return { key, label, title, color: colors[color], ns, ratio: total > 0 ? ns / total : 0 };
+  });
+  return (
+    <>
+      <section class="card">
+        <h2>No steps</h2>
+        <Absent>
+          The data has no step markers, so there are no step times. The PyTorch hook and the Keras callback mark steps
+          by themselves; with torch.profiler call prof.step() after each step.
+        </Absent>
+      </section>
+      {total > 0 && (
+        <section class="card">
+          <h2>Where the time goes: devices</h2>
+          <p class="basis">
+            From the first to the last device event of the capture, {duration(total)}, all devices merged
+          </p>
+          <StackedBar name="Device time" testId="device-time" perStep={0} parts={parts.filter((part) => part.ns > 0)} />
+        </section>
+      )}
+    </>
+  );
+}
+
+const DEVICE_TIME: { key: string; label: string; title: string; color: Activity }[] = [
+  { key: "compute", label: "Compute", title: "A compute kernel ran.", color: "kernel" },
+  {
+    key: "exposed_communication",
+    label: "Exposed communication",
+    title: DEFINITIONS.classes.communication,
+    color: "communication",
+  },
+  { key: "exposed_memcpy", label: "Exposed memory copy", title: DEFINITIONS.classes.memcpy, color: "memcpy" },
+  { key: "exposed_memset", label: "Exposed memory set", title: DEFINITIONS.classes.memset, color: "memset" },
+  { key: "idle", label: "Idle", title: "Nothing ran on any device.", color: "other" },
+];
+
+function TimeBars({ all }: { all: Steps }): JSX.Element {
+  const phases = useMemo(() => totals(all.phase, PHASES, all.count), [all]);
+  const activity = useMemo(() => totals(all.activity, ACTIVITIES, all.count), [all]);
+  const phaseColors = PHASE_COLORS[theme.value];
+  const activityColors = ACTIVITY_COLORS[theme.value];
+  return (
+    <>
+      {(phases.total_ns > 0 || activity.total_ns === 0) && (
+        <section class="card">
+          <h2 title={DEFINITIONS.phases}>Where the time goes: phases</h2>
+          {phases.total_ns > 0 ? (
+            <>
+              <p class="basis">
+                Host time of {phases.steps === all.count && all.count > 1 ? "all " : ""}
+                {plural(phases.steps, "step")}, {duration(phases.total_ns)} in all
+              </p>
+              <StackedBar
+                name="Phase"
+                testId="phase"
+                perStep={phases.steps}
+                parts={phases.shares.map((share) => ({
+                  ...share,
+                  label: PHASE_LABELS[share.key],
+                  title: DEFINITIONS.phaseNames[share.key],
+                  color: phaseColors[share.key],
+                }))}
+              />
+            </>
+          ) : (
+            <Absent>
+              Phases were not recorded. The PyTorch hook and the Keras callback record them; an imported trace has none.
+            </Absent>
+          )}
+        </section>
+      )}
+      <section class="card">
+        <h2 title={DEFINITIONS.activity}>Where the time goes: activity</h2>
+        {activity.total_ns > 0 ? (
+          <>
+            <p class="basis">
+              {activity.steps === all.count && all.count > 1 ? "All " : ""}
+              {plural(activity.steps, "step")}
+              {activity.steps === all.count ? "" : " captured in depth"}, {duration(activity.total_ns)} in all
+            </p>
+            <StackedBar
+              name="Activity"
+              testId="activity"
+              perStep={activity.steps}
+              parts={activity.shares.map((share) => ({
+                ...share,
+                label: ACTIVITY_LABELS[share.key],
+                title: DEFINITIONS.classes[share.key],
+                color: activityColors[share.key],
+              }))}
+            />
+          </>
+        ) : (
+          <Absent>
+            No step was captured in depth, so there is nothing to divide into kernels, copies and host work yet.
+          </Absent>
+        )}
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,80 @@
+// Draws the resource curves of a counter lane.
+
+import type { SeriesUnit } from "../api";
+import { quantity } from "../format";
+import { SERIES_COLORS } from "../palette";
+import type { Ink } from "./ink";
+import { laneTop, xOf, type Scene } from "./scene";
+import { textWidth } from "./text";
+import type { LayoutRow } from "./tree";
+
+/** The area curves of a counter lane: range between min and max, and the mean as a line. */
+export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, row: LayoutRow, colors: Ink): void {
+  const curves = scene.curves.ofLane(row.node.info, scene.range);
+  const top = laneTop(scene, row) + 5;
+  const height = row.height - 9;
+  const bottom = top + height;
+  let unit: SeriesUnit | null = null;
+  let most = 0;
+  for (const curve of curves) {
+    unit = curve.series.unit;
+    most = Math.max(most, curve.max);
+  }
+  if (unit === "ratio") most = Math.max(1, most);
+  if (most <= 0) most = 1;
+  curves.forEach((curve, at) => {
+    const color = SERIES_COLORS[scene.theme][(curve.color + at) % SERIES_COLORS[scene.theme].length];
+    const { t, mean, min, max } = curve.series;
+    const y = (value: number) => bottom - (value / most) * height;
+    eachRun(mean, (from, to) => {
+      const x = (i: number) => xOf(t[i], scene.range, scene.width);
+      ctx.fillStyle = color;
+      ctx.globalAlpha = 0.16;
+      ctx.beginPath();
+      ctx.moveTo(x(from), bottom);
+      for (let i = from; i < to; i += 1) ctx.lineTo(x(i), y(mean[i] ?? 0));
+      ctx.lineTo(x(to - 1), bottom);
+      ctx.fill();
+      ctx.globalAlpha = 0.22;
+      ctx.beginPath();
+      ctx.moveTo(x(from), y(max[from] ?? mean[from] ?? 0));
+      for (let i = from; i < to; i += 1) ctx.lineTo(x(i), y(max[i] ?? mean[i] ?? 0));
+      for (let i = to - 1; i >= from; i -= 1) ctx.lineTo(x(i), y(min[i] ?? mean[i] ?? 0));
+      ctx.fill();
+      ctx.globalAlpha = 1;
+      ctx.strokeStyle = color;
+      ctx.lineWidth = 1.25;
+      ctx.beginPath();
+      ctx.moveTo(x(from), y(mean[from] ?? 0));
+      for (let i = from + 1; i < to; i += 1) ctx.lineTo(x(i), y(mean[i] ?? 0));
+      if (to === from + 1) ctx.lineTo(x(from) + 2, y(mean[from] ?? 0));
+      ctx.stroke();
+    });
+  });
+  if (unit) {
+    ctx.textAlign = "right";
+    const text = quantity(most, unit);
+    const w = textWidth(ctx, text) + 8;
+    ctx.fillStyle = colors.canvas;
+    ctx.globalAlpha = 0.85;
+    ctx.fillRect(scene.width - w - 2, top - 3, w, 14);
+    ctx.globalAlpha = 1;
+    ctx.fillStyle = colors.faint;
+    ctx.fillText(text, scene.width - 6, top + 4);
+    ctx.textAlign = "left";
+  }
+}
+
+/** Runs of values that were measured: [from, to) for each. */
+export function eachRun(values: readonly (number | null)[], visit: (from: number, to: number) => void): void {
+  for (let i = 0; i < values.length; ) {
+    if (values[i] == null) {
+      i += 1;
+      continue;
+    }
+    let j = i + 1;
+    while (j < values.length && values[j] != null) j += 1;
+    visit(i, j);
+    i = j;
+  }
+}

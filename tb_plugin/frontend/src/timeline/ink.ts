@@ -1,0 +1,42 @@
+// The colours of the canvas, one set for each theme. The page's own are those of styles/theme.css.
+
+import { mix, textOn } from "../color";
+import { CANVAS, slicePalette, type Theme } from "../palette";
+
+export interface Ink {
+  canvas: string;
+  text: string;
+  faint: string;
+  line: string;
+  header: string;
+  band: string;
+  accent: string;
+  arrow: string;
+  fills: string[];
+  pale: string[]; // merged slices
+  texts: string[]; // text colour on fills[i]
+}
+
+const INKS: Partial<Record<Theme, Ink>> = {};
+
+export function ink(theme: Theme): Ink {
+  const cached = INKS[theme];
+  if (cached) return cached;
+  const dark = theme === "dark";
+  const fills = slicePalette(theme);
+  const made: Ink = {
+    canvas: CANVAS[theme],
+    text: dark ? "#e4e7eb" : "#1c2127",
+    faint: dark ? "#98a2ae" : "#5d6875",
+    line: dark ? "#2a2f37" : "#e3e6ea",
+    header: dark ? "#1b1e24" : "#f5f6f8",
+    band: dark ? "rgba(255,255,255,0.035)" : "rgba(20,40,80,0.035)",
+    accent: dark ? "#7db4ff" : "#0b57d0",
+    arrow: dark ? "#57d3e0" : "#00748a",
+    fills,
+    pale: fills.map((fill) => mix(CANVAS[theme], fill, 0.42)),
+    texts: fills.map(textOn),
+  };
+  INKS[theme] = made;
+  return made;
+}

@@ -1,0 +1,136 @@
+// Everything about the selected slice: its numbers, its arguments, its connections as buttons.
+
+import type { JSX } from "preact";
+import type { Connection, SliceAnswer } from "../api";
+import { clock, count, duration, exact, plural } from "../format";
+import { KIND_NAMES } from "../kinds";
+import { kindColor } from "../palette";
+import { theme } from "../state";
+import { timeline } from "./model";
+import { lanePath } from "./tree";
+
+export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
+  const kind = (KIND_NAMES as readonly string[]).indexOf(slice.kind.toLowerCase().replaceAll("_", " "));
+  const zero = timeline.whole.value.t0;
+  const start = slice.start - zero;
+  const args = Object.entries(slice.args ?? {});
+  return (
+    <div class="slice" data-testid="slice-details" data-row={slice.row}>
+      <div class="slice-facts">
+        <h3 title={slice.name}>
+          {kind >= 0 && <span class="swatch" style={{ background: kindColor(theme.value, kind) }} />}
+          <span>
+            <span data-testid="slice-name">{slice.name || "(unnamed)"}</span>{" "}
+            <span class="faint">{slice.kind.toLowerCase().replaceAll("_", " ")}</span>
+          </span>
+        </h3>
+        <dl class="pairs">
+          <Pair label="Duration" value={duration(slice.dur)} more={exact(slice.dur)} testId="slice-duration" />
+          <Pair
+            label="Self"
+            value={duration(slice.self)}
+            more={
+              slice.self !== null && slice.self < slice.dur
+                ? `${((slice.self / slice.dur) * 100).toFixed(1)} % outside its children`
+                : undefined
+            }
+          />
+          <Pair label="Start" value={duration(start)} more={exact(start)} />
+          <Pair label="At" value={clock(BigInt(slice.origin_ns) + BigInt(Math.round(slice.start)))} />
+          <Pair label="Lane" value={lanePath(timeline.tree.value, slice.lane) || slice.lane_name} />
+          {slice.step !== null && slice.step >= 0 && <Pair label="Step" value={count(slice.step)} />}
+        </dl>
+      </div>
+      <div class="slice-args">
+        <h4>Arguments</h4>
+        {args.length === 0 ? (
+          <p class="faint">None recorded.</p>
+        ) : (
+          <dl class="pairs mono">
+            {args.map(([name, value]) => (
+              <Pair key={name} label={name} value={argText(value)} />
+            ))}
+          </dl>
+        )}
+      </div>
+      <div class="slice-links">
+        <h4>
+          Connections{slice.connections.length > 0 && <span class="faint"> {count(slice.connections.length)}</span>}
+        </h4>
+        {slice.connections.length === 0 ? (
+          <p class="faint">None.</p>
+        ) : (
+          <ul>
+            {slice.connections.slice(0, 200).map((to) => (
+              <li key={`${to.type}-${to.row}`}>
+                <Link to={to} />
+              </li>
+            ))}
+            {slice.connections.length > 200 && (
+              <li class="faint">{plural(slice.connections.length - 200, "more connection")}</li>
+            )}
+          </ul>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Arguments are data of the trace: strings as they are, everything else as JSON. */
+export function argText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+function Pair({
+  label,
+  value,
+  more,
+  testId,
+}: {
+  label: string;
+  value: string;
+  more?: string;
+  testId?: string;
+}): JSX.Element {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd data-testid={testId}>
+        {value}
+        {more && more !== value && <span class="faint"> {more}</span>}
+      </dd>
+    </div>
+  );
+}
+
+const LINK_LABELS: Record<Connection["type"], string> = {
+  launch: "launched by",
+  run: "runs as",
+  forward: "forward of it",
+  backward: "backward of it",
+  operator: "from operator",
+};
+
+function Link({ to }: { to: Connection }): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="link"
+      data-testid={`connection-${to.type}`}
+      title={`${to.name}\n${lanePath(timeline.tree.peek(), to.lane)}`}
+      onClick={() => void timeline.jump(to.row, to)}
+    >
+      <span class="link-type">{LINK_LABELS[to.type] ?? to.type}</span>
+      <span class="link-name">{to.name}</span>
+      <span class="link-time">
+        {duration(to.dur)}
+        {to.latency !== null && (
+          <span class="faint" title="From the end of the launch to the start of the run">
+            {" "}
+            after {duration(to.latency)}
+          </span>
+        )}
+      </span>
+    </button>
+  );
+}
