@@ -146,7 +146,8 @@ class Lanes:
         return self._get(("host",), None, "host", self._host or "host", ())
 
     def _own_process(self) -> TimelineLane:
-        words = [f"rank {self._rank}" if self._rank is not None else "", f"pid {self._pid}" if self._pid else ""]
+        pid = f"pid {self._pid}" if self._pid.isdigit() else self._pid
+        words = [f"rank {self._rank}" if self._rank is not None else "", pid]
         name = " · ".join(w for w in words if w) or "process"
         return self._get(("process",), self._root(), "process", name, (_RANK_OWN,))
 

@@ -60,13 +60,16 @@ class Session:
     def summary(self, worker: Worker) -> Summarised:
         """The analysis of what the worker's files hold now; of a running job a slightly older one if it is slow."""
         updated_ns = worker.updated_ns
-        if self._summary is None or self._summary.updated_ns != updated_ns:
-            try:
-                self._summary = self._summarised.result(lambda: Summarised(worker), f"Analysing {worker.id}.")
+        summary = self._summary
+        while summary is None or summary.updated_ns < updated_ns:
+            try:  # more than once where the result is of work that began before the latest change
+                summary = self._summarised.result(lambda: Summarised(worker), f"Analysing {worker.id}.")
             except Pending:
-                if self._summary is None or not worker.is_live:
+                if summary is None or not worker.is_live:
                     raise
-        return self._summary
+                break
+        self._summary = summary
+        return summary
 
     @property
     def nbytes(self) -> int:
