@@ -16,6 +16,7 @@ import numpy as np
 
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import annotation_times
+from stepscope.analysis.autograd import Autograd, link_backward
 from stepscope.analysis.capture import Capture, merge
 from stepscope.analysis.collectives import collective_runs, communication
 from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
@@ -33,17 +34,30 @@ from stepscope.analysis.kernels import (
 )
 from stepscope.analysis.launches import Links, launches, link
 from stepscope.analysis.memcpy import copies, memory_operations
-from stepscope.analysis.operators import operators
+from stepscope.analysis.memory import memory
+from stepscope.analysis.modules import module_owners, modules
+from stepscope.analysis.operators import operator_calls, operators, operators_by_shape
 from stepscope.analysis.percentiles import nearest_rank
-from stepscope.analysis.phases import Phases, phases_by_step
-from stepscope.analysis.quality import launch_notes, overlap_notes, request_notes, step_notes
+from stepscope.analysis.phase_markers import marked_phases
+from stepscope.analysis.phases import MicroSteps, PhaseRows, Phases, micro_steps, partition, recorded_phases
+from stepscope.analysis.quality import (
+    call_notes,
+    event_notes,
+    launch_notes,
+    memory_notes,
+    overlap_notes,
+    request_notes,
+    step_notes,
+)
 from stepscope.analysis.queues import queue_order
 from stepscope.analysis.resources import resources
+from stepscope.analysis.stacks import operator_stacks
 from stepscope.analysis.steps import Steps, find_steps
 from stepscope.analysis.synchronisation import synchronisation
+from stepscope.analysis.trust import trust
 from stepscope.errors import StepscopeError
 from stepscope.runs import Run, Worker
-from stepscope.schema import ACTIVITIES, PHASES, Device, Events, Note, Notes, Window
+from stepscope.schema import ACTIVITIES, NONE, PHASES, Device, Events, Kind, Note, Notes, Window
 
 SUMMARY_VERSION = 1
 DEVICE_FIELDS = ("id", "name", "sm_count", "memory_bytes")
@@ -60,24 +74,26 @@ class Analysis:
 
     ``summary`` is the worker's part of the contract without ``steps``, which stay in columns here: there may
     be millions. ``steps`` is None if that analysis failed. ``activity`` and ``phases`` have one entry a step;
-    ``steps.deep`` and ``phases.measured`` tell where they hold.
+    ``steps.deep`` and ``phases.measured`` tell where they hold. ``micro`` are the micro batches of the steps.
     """
 
     summary: dict[str, Any]
     steps: Steps | None
     activity: dict[str, np.ndarray] | None
     phases: Phases | None
+    micro: MicroSteps | None
 
     def step_rows(self) -> list[dict[str, Any]] | None:
         """The steps of the contract, one dictionary each."""
         if self.steps is None:
             return None
         s = self.steps
+        micro = [NONE] * len(s) if self.micro is None else self.micro.count.tolist()
         columns = (s.id, s.start_ns, s.host_ns, s.duration_ns, s.complete, s.inferred, s.averaged)
         activity = _dictionaries(self.activity, ACTIVITIES, s.deep, len(s))
         phases = self.phases
         phase = _dictionaries(phases.ns, PHASES, phases.measured, len(s)) if phases else [None] * len(s)
-        rows = zip(s.label, *(c.tolist() for c in columns), activity, phase, strict=True)
+        rows = zip(s.label, *(c.tolist() for c in columns), micro, activity, phase, strict=True)
         return [
             {
                 "id": number if number >= 0 else None,
@@ -88,19 +104,44 @@ class Analysis:
                 "complete": complete,
                 "inferred": inferred,
                 "averaged": averaged if averaged > 1 else None,
+                "micro_steps": micro_count if micro_count != NONE else None,
                 "activity_ns": activity_ns,
                 "phase_ns": phase_ns,
             }
-            for label, number, start, host, duration, complete, inferred, averaged, activity_ns, phase_ns in rows
-        ]
+            for (
+                label, number, start, host, duration, complete, inferred, averaged, micro_count, activity_ns, phase_ns
+            ) in rows
+        ]  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
-        """The worker's part of the contract, steps included."""
-        return {**self.summary, "steps": self.step_rows()}
+    def micro_rows(self) -> list[list[dict[str, int]] | None] | None:
+        """The micro batches of each step, None for a step where they are not known; in the order of ``step_rows``."""
+        if self.steps is None or self.micro is None:
+            return None
+        out: list[list[dict[str, int]] | None] = [[] if n != NONE else None for n in self.micro.count.tolist()]
+        micro = self.micro
+        for step, start, length in zip(
+            micro.step.tolist(), micro.start_ns.tolist(), micro.duration_ns.tolist(), strict=True
+        ):
+            own = out[step]
+            assert own is not None
+            own.append({"start_ns": start, "host_ns": length})
+        return out
+
+    def to_dict(self, micro: bool = False) -> dict[str, Any]:
+        """The worker's part of the contract, steps included, on request with their micro batches."""
+        steps = self.step_rows()
+        if micro and steps is not None:
+            for step, batches in zip(steps, self.micro_rows() or [None] * len(steps), strict=True):
+                step["micro"] = batches
+        return {**self.summary, "steps": steps}
 
 
-def summarize(run: Run) -> dict[str, Any]:
+def summarize(run: Run, micro: bool = False) -> dict[str, Any]:
     """The whole contract for one run. A worker that cannot be read is kept, with a note that says why.
+
+    Args:
+        run: what to summarise.
+        micro: also list the micro batches of each step, under ``micro``.
 
     Raises:
         StepscopeError: no worker could be read.
@@ -116,7 +157,7 @@ def summarize(run: Run) -> dict[str, Any]:
             workers.append(_unreadable(worker, error))
             continue
         analyses.append(analysis)
-        workers.append(analysis.to_dict())
+        workers.append(analysis.to_dict(micro))
     if not analyses:
         raise refused[0] if refused else StepscopeError(f"{run.path}: this run has no worker to read yet.")
     _name_apart(workers)
@@ -126,6 +167,7 @@ def summarize(run: Run) -> dict[str, Any]:
         "run": run.name,
         "workers": workers,
         "step_time_ns": step_time(a.steps for a in analyses),
+        "micro_step_time_ns": micro_step_time((a.steps, a.micro) for a in analyses),
         "resources": run_resources(run.workers),
         "findings": [],
         "problems": list(run.problems),
@@ -190,10 +232,22 @@ def analyse_worker(worker: Worker) -> Analysis:
     idle = attempt("idle times", _idle, capture, links)
     waits = attempt("synchronisation", _synchronisation, events)
     talk = attempt("communication", _communication, windows, events, links)
-    operator_list = attempt("operators", operators, events, links)
+    backward = attempt("the backward pass", link_backward, events)
+    calls = attempt("operators", operator_calls, events, links, backward)
+    noted(attempt("operators", call_notes, calls, backward))
+    operator_list = attempt("operators", operators, events, links, calls)
+    shapes = attempt("operators by shape", operators_by_shape, events, calls)
+    stacks = attempt("call stacks", operator_stacks, events, calls)
+    owners = attempt("modules", module_owners, events, backward)
+    module_list = attempt("modules", modules, events, links, calls, owners)
+    memory_of = attempt("memory", lambda c: memory(c, owners), capture)
+    noted(memory_notes(memory_of, events))
+    noted(event_notes(events))
     annotation_list = attempt("annotations", annotation_times, live, events)
     activity = attempt("step activity", activity_by_step, events, steps)
-    phases = attempt("step phases", _phases, live, capture, steps, meta.get("phases", ()))
+    phase_rows = attempt("step phases", _phase_rows, live, capture, steps, links, backward, meta.get("phases", ()))
+    phases = attempt("step phases", _phases, live, phase_rows, steps)
+    micro = attempt("micro steps", micro_steps, phase_rows, steps)
     gpu_list = attempt("device use", gpus, events, steps, runs)
     precisions = attempt("precisions", precision, runs)
     summary = {
@@ -221,10 +275,17 @@ def analyse_worker(worker: Worker) -> Analysis:
         "communication": talk,
         "launches": _launches(launched) if windows else None,
         "operators": _plain(operator_list),
+        "operators_by_shape": _plain(shapes and shapes[0]),
+        "operators_by_shape_total": shapes and shapes[1],
+        "operator_stacks": _plain(stacks),
+        "modules": _plain(module_list and module_list[0]),
+        "modules_total": module_list and module_list[1],
+        "memory": _plain(memory_of),
         "annotations": _plain(annotation_list),
-        "quality": [asdict(n) for n in notes.list()],
+        "micro_step_time_ns": micro_step_time([(steps, micro)]),
     }
-    return Analysis(summary, steps, activity, phases)
+    _judge(summary, notes.list())
+    return Analysis(summary, steps, activity, phases, micro)
 
 
 def step_time(steps: Iterable[Steps | None]) -> dict[str, Any] | None:
@@ -242,8 +303,30 @@ def step_time(steps: Iterable[Steps | None]) -> dict[str, Any] | None:
         min: shortest
         max: longest
     """
-    durations = [s.duration_ns[s.complete] for s in steps if s is not None]
-    values = np.concatenate([np.empty(0, np.int64), *durations])
+    return _distribution([s.duration_ns[s.complete] for s in steps if s is not None])
+
+
+def micro_step_time(found: Iterable[tuple[Steps | None, MicroSteps | None]]) -> dict[str, Any] | None:
+    """Distribution of the micro batches' host time over the complete steps; None where they are not known.
+
+    A micro batch begins where the loop waits for it (the first one: with the step) and ends where the next one
+    begins or the step ends. Without gradient accumulation each step is one micro batch.
+
+    Metrics:
+        count: micro batches of all complete steps
+        mean: sum of the durations / count
+        p50: median
+        p90: 90th percentile
+        p95: 95th percentile
+        p99: 99th percentile
+        min: shortest
+        max: longest
+    """
+    return _distribution([m.duration_ns[s.complete[m.step]] for s, m in found if s is not None and m is not None])
+
+
+def _distribution(parts: list[np.ndarray]) -> dict[str, Any] | None:
+    values = np.concatenate([np.empty(0, np.int64), *parts])
     if len(values) == 0:
         return None
     p50, p90, p95, p99 = nearest_rank(values, 50, 90, 95, 99)
@@ -281,10 +364,20 @@ def note_ranks(workers: Sequence[dict[str, Any]]) -> None:
         rank, quality = worker["rank"], worker["quality"]
         if rank is None and len(workers) > 1 and not any(n["code"] == "rank_unknown" for n in quality):
             detail = "Neither the file's metadata nor its name tells the rank."
-            quality.append(asdict(Note("rank_unknown", 1, detail)))
+            _judge(worker, [*_notes_of(worker), Note("rank_unknown", 1, detail)])
         elif rank is not None and ranks[rank] > 1:
             detail = f"{ranks[rank]} workers of this run say that they are rank {rank}; they are kept apart."
-            quality.append(asdict(Note("duplicate_rank", 1, detail)))
+            _judge(worker, [*_notes_of(worker), Note("duplicate_rank", 1, detail)])
+
+
+def _judge(worker: dict[str, Any], notes: list[Note]) -> None:
+    """Put data quality notes and what they mean into a worker's part of the contract."""
+    worker["quality"] = [asdict(n) for n in notes]
+    worker["trust"] = asdict(trust(notes, worker.get("events", 0)))
+
+
+def _notes_of(worker: dict[str, Any]) -> list[Note]:
+    return [Note(**n) for n in worker["quality"]]
 
 
 def _windows(worker: Worker, notes: Notes) -> list[Window]:
@@ -342,15 +435,24 @@ def _synchronisation(events: Events) -> dict[str, Any]:
     return {**asdict(bounded), "by_operator_count": len(found.by_operator)}
 
 
-def _phases(live: Events, capture: Capture, steps: Steps, visible: Iterable[str]) -> Phases:
+def _phase_rows(
+    live: Events, capture: Capture, steps: Steps, links: Links, backward: Autograd, visible: Iterable[str]
+) -> PhaseRows:
     """Phases from where the steps come from: the always-on stream, or the deep windows without one.
 
-    A step that only a deep window saw beside an always-on stream has no phases: the stream lost its part.
+    A trace of another tool has no rows for phases, but much that marks them.
     """
-    if len(live) == 0:
-        return phases_by_step(capture.events, steps, visible)
-    phases = phases_by_step(live, steps, visible)
-    return replace(phases, measured=phases.measured & steps.from_live)
+    if len(live):
+        return recorded_phases(live, visible)
+    if capture.events.of_kind(Kind.PHASE).any():
+        return recorded_phases(capture.events, visible)
+    return marked_phases(capture.events, steps, links, backward)
+
+
+def _phases(live: Events, rows: PhaseRows, steps: Steps) -> Phases:
+    """A step that only a deep window saw beside an always-on stream has no phases: the stream lost its part."""
+    phases = partition(rows, steps)
+    return replace(phases, measured=phases.measured & steps.from_live) if len(live) else phases
 
 
 def _devices(windows: list[Window], meta: dict[str, Any]) -> list[Device]:
@@ -400,7 +502,7 @@ def _dictionaries(
 def _unreadable(worker: Worker, error: StepscopeError) -> dict[str, Any]:
     """The contract's entry of a worker that could not be read."""
     empty = dict.fromkeys(("rank", "world_size", "host", "pid"))
-    return {
+    unreadable: dict[str, Any] = {
         "worker": worker.id,
         **empty,
         "framework": "unknown",
@@ -422,9 +524,17 @@ def _unreadable(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "communication": None,
         "launches": None,
         "operators": [],
+        "operators_by_shape": None,
+        "operators_by_shape_total": None,
+        "operator_stacks": None,
+        "modules": None,
+        "modules_total": None,
+        "memory": None,
         "annotations": [],
-        "quality": [asdict(Note("unreadable", 1, str(error)))],
+        "micro_step_time_ns": None,
     }
+    _judge(unreadable, [Note("unreadable", 1, str(error))])
+    return unreadable
 
 
 def _name_apart(workers: Sequence[dict[str, Any]]) -> None:

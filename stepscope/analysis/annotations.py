@@ -1,8 +1,10 @@
-"""Regions that the user or a library named."""
+"""Regions that the user or a library named: durations of any name, and their distribution."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+import numpy as np
 
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.percentiles import nearest_rank
@@ -18,15 +20,30 @@ class Annotation:
         name: the region
         count: how often it ran
         total_ns: sum of its durations on the host
+        min_ns: the shortest
         p50_ns: median duration, by nearest rank
+        p90_ns: 90th percentile, by nearest rank
         p99_ns: 99th percentile, by nearest rank
+        max_ns: the longest
     """
 
     name: str
     count: int
     total_ns: int
+    min_ns: int
     p50_ns: int
+    p90_ns: int
     p99_ns: int
+    max_ns: int
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Durations in bins of equal width: bin ``i`` holds those from ``edges_ns[i]`` up to, not including,
+    ``edges_ns[i + 1]``; the last one holds its upper edge too."""
+
+    edges_ns: list[int]
+    count: list[int]
 
 
 def annotation_times(live: Events, deep: Events) -> list[Annotation]:
@@ -39,6 +56,33 @@ def annotation_times(live: Events, deep: Events) -> list[Annotation]:
     return sorted(by_name.values(), key=lambda a: (-a.total_ns, a.name))
 
 
+def durations_of(name: str, live: Events, deep: Events, *kinds: Kind) -> np.ndarray:
+    """Durations in ns, in order of time, of the host rows of one name.
+
+    From the always-on stream if that has any, else from the deep windows. Only ANNOTATION rows unless other
+    ``kinds`` are named (such as PHASE or OP).
+    """
+    for events in (live, deep):
+        rows = host_rows(events, *(kinds or (Kind.ANNOTATION,)))
+        rows = rows[events.name[rows] == (events.names.index(name) if name in events.names else -1)]
+        if len(rows):
+            return events.dur_ns[rows[np.lexsort((events.dur_ns[rows], events.ts_ns[rows]))]]
+    return np.empty(0, np.int64)
+
+
+def distribution(durations_ns: np.ndarray, bins: int = 30) -> Distribution | None:
+    """A histogram of durations from the shortest to the longest; None without any.
+
+    Edges are whole ns, so there are fewer bins than asked for where the durations span fewer ns.
+    """
+    if len(durations_ns) == 0:
+        return None
+    low, high = int(durations_ns.min()), int(durations_ns.max())
+    edges = [*sorted({low + (high - low) * i // bins for i in range(bins)}), max(high, low + 1)]
+    at = np.minimum(np.searchsorted(edges, durations_ns, "right") - 1, len(edges) - 2)
+    return Distribution(edges, np.bincount(at, minlength=len(edges) - 1).tolist())
+
+
 def _of(events: Events) -> list[Annotation]:
     rows = host_rows(events, Kind.ANNOTATION)
     dur = events.dur_ns[rows]
@@ -46,6 +90,7 @@ def _of(events: Events) -> list[Annotation]:
     out = []
     for i, name in enumerate(groups.keys.tolist()):
         values = groups.values(i, dur)
-        p50, p99 = nearest_rank(values, 50, 99)
-        out.append(Annotation(events.names[name], len(values), int(values.sum()), p50, p99))
+        p50, p90, p99 = nearest_rank(values, 50, 90, 99)
+        low, high, total = int(values.min()), int(values.max()), int(values.sum())
+        out.append(Annotation(events.names[name], len(values), total, low, p50, p90, p99, high))
     return out

@@ -9,6 +9,9 @@ import numpy as np
 from stepscope.analysis.groups import apart
 from stepscope.schema import NONE, Events
 
+#: Starts and durations are rounded to the source's own unit, which is never coarser than this.
+COARSEST_UNIT_NS = 1000
+
 
 @dataclass(frozen=True, eq=False)
 class Nest:
@@ -38,6 +41,14 @@ class Nest:
         nested = ~self.outermost
         np.subtract.at(own, self.parent[nested], self.inside_ns[nested])
         return np.maximum(own, 0)  # children that overlap one another would take a moment twice
+
+    def overlapping(self, events: Events) -> int:
+        """How many slices reach beyond the one that they begin in, by more than the source's clock rounds."""
+        if len(self.rows) == 0:
+            return 0
+        ts = events.ts_ns[self.rows]
+        unit = min(int(np.gcd.reduce(ts - ts.min())) or COARSEST_UNIT_NS, COARSEST_UNIT_NS)
+        return int(np.count_nonzero(events.dur_ns[self.rows] - self.inside_ns > unit))
 
     def sum_inside(self, values: np.ndarray) -> np.ndarray:
         """For each slice the sum of ``values`` (one a slice) over itself and all below it."""

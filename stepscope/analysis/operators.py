@@ -112,6 +112,7 @@ class Calls:
     of_run: np.ndarray
     has_device: bool
     has_backward: bool
+    overlapping: int  # calls that overlap another one of their thread without nesting
 
 
 def operator_calls(events: Events, links: Links, autograd: Autograd | None = None) -> Calls:
@@ -156,6 +157,7 @@ def operator_calls(events: Events, links: Links, autograd: Autograd | None = Non
         of_run=of_run,
         has_device=bool(hit.any()),
         has_backward=has_backward,
+        overlapping=tree.overlapping(events),
     )
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.capture import Capture
 from stepscope.analysis.launches import Launches, Links
+from stepscope.analysis.memory import DeviceMemory
+from stepscope.analysis.operators import Calls
 from stepscope.analysis.steps import Steps
 from stepscope.schema import NONE, Events, Kind, Note, Notes
 
@@ -21,6 +26,7 @@ CODES = {
     "concatenated": "The file holds more than one trace; only the first was read.",
     "unpaired_event": "Begin events without an end, or the reverse, were left out.",
     "unsupported_phase": "Events of a form that is not read were left out.",
+    "unknown_category": "Events of categories that this version does not know are kept and shown, and are in no class.",
     "dropped_instants": "Instants of no length that tell nothing were left out.",
     "rank_conflict": "Metadata and file name tell different ranks; the metadata were taken.",
     "rank_unknown": "Neither metadata nor file name tell a rank.",
@@ -34,10 +40,14 @@ CODES = {
     "incomplete_step": "Steps were cut: the recording, or that of device work, begins or stops inside them. They are "
     "kept, with complete = false, and not in step_time_ns.",
     "nested_step": "Step markers inside other markers were left out, so that steps do not overlap.",
+    "averaged_steps": "Steps were timed several at once; each was given its share.",
+    "overlap_on_thread": "Calls on one thread overlap without nesting; the overlap counts in the self time of both.",
     "overlap_on_stream": "Device records overlap on their stream. All are kept; clipped_ns counts the overlap once.",
     "launch_without_run": "Launch calls have no device record: it was lost, or the call started nothing.",
     "run_without_launch": "Device work has no launch call in the trace: launched earlier, or its record lost. "
     "It extends no step and, without an external id, is no operator's.",
+    "guessed_thread": "Backward nodes carry numbers that several threads used; they were given to the likeliest one.",
+    "relative_memory": "Allocations were recorded without totals; memory levels are lower bounds.",
     "clock_skew": "Device work starts before its launch call: the clocks of host and device disagree.",
     "clock_step": "The wall clock was set during the run; times before and after differ.",
     "clock_unknown": "The file does not tell what time its events are counted from; they start at 0, durations hold.",
@@ -60,6 +70,7 @@ CODES = {
 
 #: Header switches of a capture, and the kind of row that each should have brought.
 _REQUESTED = {"profile_memory": (Kind.MEMORY, "allocations"), "with_stack": (Kind.PYTHON, "Python frames")}
+_SHAPES = '"Input Dims"'
 
 
 def step_notes(steps: Steps, events: int) -> list[Note]:
@@ -72,6 +83,52 @@ def step_notes(steps: Steps, events: int) -> list[Note]:
     cut = int((~steps.complete).sum())
     notes.add("incomplete_step", "The recording, or that of device work, starts or stops inside a step.", cut)
     notes.add("nested_step", "A step marker inside another one was left out.", steps.nested)
+    notes.add(
+        "averaged_steps", "Steps were timed several at once; each was given its share.", int((steps.averaged > 1).sum())
+    )
+    return notes.list()
+
+
+def event_notes(events: Events) -> list[Note]:
+    """A note about events that no analysis takes."""
+    notes = Notes()
+    notes.add(
+        "unknown_category",
+        "Events of categories that this version does not know are shown on the timeline and are in no class.",
+        int(np.count_nonzero(events.of_kind(Kind.OTHER))),
+    )
+    return notes.list()
+
+
+def call_notes(calls: Calls, autograd: Autograd) -> list[Note]:
+    """Notes about operators: self times and backward passes that are not exact."""
+    notes = Notes()
+    notes.add(
+        "overlap_on_thread",
+        "Calls on one thread overlap without nesting; the overlap counts in the self time of both.",
+        calls.overlapping,
+    )
+    notes.add(
+        "guessed_thread",
+        "Several threads used the numbers of backward nodes; the nodes were given to the thread with the most matches.",
+        autograd.guessed,
+    )
+    return notes.list()
+
+
+def memory_notes(found: Sequence[DeviceMemory] | None, events: Events) -> list[Note]:
+    """Notes about allocation records."""
+    notes = Notes()
+    notes.add(
+        "missing_field",
+        "Allocation records without a size were left out of the memory levels.",
+        int(np.count_nonzero(events.of_kind(Kind.MEMORY) & (events.bytes == NONE))),
+    )
+    notes.add(
+        "relative_memory",
+        "The source does not tell how much is allocated in all; memory levels are lower bounds.",
+        sum(m.allocations + m.frees for m in found or () if not m.is_absolute),
+    )
     return notes.list()
 
 
@@ -119,7 +176,13 @@ def overlap_notes(overlaps: int) -> list[Note]:
 def request_notes(events: Events, header: dict) -> list[Note]:
     """Notes about what the capture asked for and did not get."""
     notes = Notes()
+
+    def asks_for(switch: str) -> bool:
+        return str(header.get(switch, 0)) in ("1", "True")
+
     for switch, (kind, what) in _REQUESTED.items():
-        if str(header.get(switch, 0)) in ("1", "True") and not events.of_kind(kind).any():
+        if asks_for(switch) and not events.of_kind(kind).any():
             notes.add("requested_but_absent", f"The capture asked for {what} ({switch}) but holds none.")
+    if asks_for("record_shapes") and not any(_SHAPES in text for text in events.args_values):
+        notes.add("requested_but_absent", "The capture asked for input shapes (record_shapes) but holds none.")
     return notes.list()

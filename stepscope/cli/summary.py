@@ -22,6 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="text: one screen; json: everything, for scripts; brief: five lines (default: text)",
     )
+    parser.add_argument(
+        "--micro", action="store_true", help="json: also list the micro batches of each step (gradient accumulation)"
+    )
     parser.add_argument("--worker", help="text: the worker to show in detail, by name or rank (default: the first)")
 
 
@@ -30,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from stepscope.runs import open_run
     from stepscope.summary import summarize
 
-    summary = summarize(open_run(args.path))
+    summary = summarize(open_run(args.path), micro=args.micro)
     if args.format == "json":
         print(json.dumps(summary, allow_nan=False))
         return 0
