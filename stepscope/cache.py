@@ -29,21 +29,31 @@ def _key(path: Path) -> str:
     return f"{path.name}.{stat.st_size}-{stat.st_mtime_ns}-v{IMPORTER_VERSION}"
 
 
-def _user_folder(path: Path) -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
-    return base / "stepscope" / hashlib.sha256(str(path.resolve().parent).encode()).hexdigest()[:16]
-
-
 def _places(path: Path) -> list[Path]:
-    user = _user_folder(path)
-    places = [path.parent / ".stepscope", user]
-    shared = Path(tempfile.gettempdir()) / f"stepscope-{getpass.getuser()}"
+    """Where an import may lie, the best place first."""
+    name = hashlib.sha256(str(path.resolve().parent).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    places = [path.parent / ".stepscope"]
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if not base.startswith("~"):  # a container's user may have no home
+        places.append(Path(base) / "stepscope" / name)
+    temporary = Path(tempfile.gettempdir()) / f"stepscope-{_user()}"
+    if _is_ours(temporary):
+        places.append(temporary / name)
+    return places
+
+
+def _user() -> str:
+    return str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
+
+
+def _is_ours(folder: Path) -> bool:
+    """Anybody may make a folder among the temporary files: what another user put there is not read."""
     try:
-        ours = not shared.exists() or not hasattr(os, "getuid") or shared.stat().st_uid == os.getuid()
+        return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+    except FileNotFoundError:
+        return True
     except OSError:
-        ours = False
-    # Anybody may make a folder of this name: what another user put there is not read.
-    return [*places, shared / user.name] if ours else places
+        return False
 
 
 def entry(path: Path) -> Path | None:

@@ -325,3 +325,16 @@ def test_the_child_that_fills_the_cache_tells_why_it_cannot(tmp_path: Path, caps
     assert cache.main([str(trace().write(path))]) == 0
     assert isinstance(open_run(tmp_path).workers[0], FileWorker)
     assert not isinstance(open_run(tmp_path).workers[0], RecordedWorker)
+
+
+def test_a_user_without_a_home_has_the_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = trace().write(tmp_path / "data" / "t.pt.trace.json")
+    (tmp_path / "data" / ".stepscope").write_text("")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr("os.path.expanduser", lambda text: text)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    cache.load(path)
+    entry = cache.entry(path)
+    assert entry is not None
+    assert entry.parents[2] == tmp_path
+    assert not Path("~").exists()
