@@ -206,7 +206,7 @@ export function attachKeys(canvas: HTMLCanvasElement, model: TimelineModel, help
   const down = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target as HTMLElement;
-    if (target.closest("input, textarea, select, [role=dialog], [role=listbox]")) return;
+    if (target.closest("input, textarea, select, dialog, [role=listbox]")) return;
     const free = target === canvas || target === document.body;
     const key = event.key.toLowerCase();
     if ((key.startsWith("arrow") || key === "enter") && !free) return;
