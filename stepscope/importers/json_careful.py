@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw
 
-from stepscope.importers.json_repair import repair_object
+from stepscope.importers.json_repair import repair_object, repair_scalars
 
 
 class RawEvent(msgspec.Struct, gc=False):
@@ -41,14 +41,15 @@ MERGE_SEGMENTS = 64
 _decode_list = msgspec.json.Decoder(list[RawEvent]).decode
 _decode_one = msgspec.json.Decoder(RawEvent).decode
 
-_FIRST_MEMBER = rb'\{\s*"(?:ph|cat|name|pid|tid|ts|dur|tts|tdur|id|id2|args|s|bp|sf|cname|scope|bind_id)"\s*:'
-#: Where an event begins: behind another one, or unmistakably (in a valid string the quotes are escaped).
+#: How an event of any known writer begins; whether one does, what stands before it must tell ...
 _START = re.compile(
-    rb"(?<=[,\[}])\s*(?=" + _FIRST_MEMBER + rb")"
-    rb'|(?=\{\s*(?:"name"\s*:\s*"[^"]*"\s*,\s*)?"ph"\s*:\s*"[A-Za-z]")'
+    rb'\{\s*"(?:ph|cat|name|pid|tid|ts|dur|tts|tdur|id|id2|args|s|bp|sf|cname|scope|bind_id)"\s*:'
+    # ... unless it tells its phase at once: in a valid string the quotes were escaped.
+    rb'(?P<sure>(?<="ph":)\s*"[A-Za-z]"|\s*"[^"]*"\s*,\s*"ph"\s*:)?'
 )
-_ANYWHERE = re.compile(_FIRST_MEMBER)
+_BEFORE_EVENT = b",[}"
 _PHASE = re.compile(rb'"ph"\s*:')
+_FAULT_AT = re.compile(r"\(byte (\d+)\)")
 _MEMBER = re.compile(rb',\s*["}]')
 _DOCUMENT = re.compile(rb'\{\s*"(?:schemaVersion|deviceProperties|traceEvents|displayTimeUnit)"\s*:')
 
@@ -98,7 +99,7 @@ class _Careful:
         self.out.another = another is not None
         self.final = final or another is not None
         self.limit = another.start() if another else len(text)
-        self.starts = [match.end() for match in _START.finditer(text, 0, self.limit)]
+        self.starts = [match.start() for match in _START.finditer(text, 0, self.limit) if self._begins(match)]
         head = len(text) - len(text.lstrip(PADDING + b","))
         if text[head : head + 1] == b"{" and (not self.starts or self.starts[0] > head):
             self.starts.insert(0, head)
@@ -115,15 +116,31 @@ class _Careful:
             run_end = self._after(out.used, size)
             try:
                 out.events += decode_events(self.text, out.used, run_end)
-            except Damage:
+            except Damage as damage:
                 if size > 1:
-                    size //= 2
+                    size = min(self._segments_before(damage, out.used), size - 1) or size // 2
                 elif not self._single(out.used):
                     break
             else:
                 out.used = run_end
                 size *= 2
         return out
+
+    def _begins(self, match: re.Match[bytes]) -> bool:
+        """Whether an event seems to begin at the match: it follows a separator, or there is no doubt."""
+        if match["sure"]:
+            return True
+        before = match.start() - 1
+        while before >= 0 and self.text[before] in PADDING:
+            before -= 1
+        return before < 0 or self.text[before] in _BEFORE_EVENT
+
+    def _segments_before(self, damage: Exception, at: int) -> int:
+        """How many segments from ``at`` on lie before the byte that a parser complains of, 0 if it names none."""
+        fault = _FAULT_AT.search(str(damage))
+        if not fault:
+            return 0
+        return bisect_right(self.starts, at + int(fault[1]) - 1) - bisect_right(self.starts, at)
 
     def _last_event(self) -> int:
         """Where the last event begins, which may go on in the text to come."""
@@ -139,20 +156,21 @@ class _Careful:
 
     def _single(self, at: int) -> bool:
         """Take the event at ``at``, which is not strictly valid alone; False to wait for more text."""
-        if self._merged(at):
-            return True
         out, text = self.out, self.text
         end = self._after(at, 1)
+        if self._merged(at) or self._with_scalars_repaired(at, end):
+            return True
         while end < self.stop and not _PHASE.search(text, end, after := self._after(end, 1)):
             end = after  # every event tells its phase: what does not is a part of this one
-        repaired = repair_object(text[:end], at)
+        repaired = repair_object(text[at:end])
         if not repaired.complete:
             at_end = self.final and end == self.limit
             out.cut |= at_end and not out.another
             out.lost += not at_end
             out.used = end
             return True
-        closes = self._closes(repaired.end, end)
+        after = at + repaired.end
+        closes = self._closes(after, end)
         if closes is None:
             return False
         try:
@@ -162,9 +180,22 @@ class _Careful:
             out.lost += 1
         if closes:
             return True
-        following = _ANYWHERE.search(text, repaired.end, end)
+        following = _START.search(text, after, end)
         out.used = following.start() if following else end
-        out.lost += bool(text[repaired.end : out.used].strip(PADDING + b","))
+        out.lost += bool(text[after : out.used].strip(PADDING + b","))
+        return True
+
+    def _with_scalars_repaired(self, at: int, end: int) -> bool:
+        """Try the event with its strings and numbers put right, which is nearly always enough."""
+        text, count = repair_scalars(self.text[at:end])
+        if not count:
+            return False
+        try:
+            self.out.events += decode_events(text, 0, len(text))
+        except Damage:
+            return False
+        self.out.repaired += 1
+        self.out.used = end
         return True
 
     def _merged(self, at: int) -> bool:

@@ -22,6 +22,10 @@ _VALUE_END = re.compile(rb'"(?=' + _MEMBER + rb")|(?<!\\)\"(?=\s*(?:,\s*)?(?:[}\
 _ITEM_END = re.compile(rb'(?<!\\)"(?=\s*(?:[,\]]|$))')
 _STRICT_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
 
+_ANY_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+#: Numbers that JSON does not know, as the value of a member.
+_BARE_NUMBER = re.compile(rb'(?<!\\":)(?<=":)(\s*)-?(?:NaN|nan|Infinity|inf)(?=\s*[,}])')
+
 _BAD_ESCAPE = re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _LONE_BACKSLASH = re.compile(rb'(\\["\\])|\\')
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -30,7 +34,7 @@ _CONTROL = re.compile(rb"[\x00-\x1f]")
 
 @dataclass(frozen=True)
 class Repaired:
-    """``text`` is valid JSON of the object that began at the given place and ended at ``end``.
+    """``text`` is valid JSON of the object, which ended at ``end`` of the text given.
 
     ``complete`` is False where the text ended before the object did; ``repairs`` counts what was put
     right, 0 for an object that was valid all along.
@@ -42,8 +46,8 @@ class Repaired:
     repairs: int
 
 
-def repair_object(text: bytes, start: int = 0) -> Repaired:
-    """Read the object (or list) whose opening bracket is at ``start``.
+def repair_object(text: bytes) -> Repaired:
+    """Read the object (or list) that ``text`` begins with.
 
     Strings get their control characters, stray backslashes, unescaped quotes and invalid UTF-8 put
     right; NaN, Infinity and words that are no JSON become null; odd numbers (``1.``, ``+5``) become
@@ -54,7 +58,7 @@ def repair_object(text: bytes, start: int = 0) -> Repaired:
     fresh = True  # no value yet at this level: no comma before the next
     at_key = False
     repairs = 0
-    at = start
+    at = 0
 
     while True:
         at = _end(_SPACE, text, at)
@@ -113,6 +117,27 @@ def repair_object(text: bytes, start: int = 0) -> Repaired:
         repairs += fixed
         fresh = False
         at_key = in_object
+
+
+def repair_scalars(text: bytes) -> tuple[bytes, int]:
+    """Put strings and bare numbers (NaN, Infinity) right in a text whose quotes and brackets are sound.
+
+    Returns:
+        The text, which the caller must still parse strictly, and the number of repairs.
+    """
+    repairs = 0
+
+    def string(match: re.Match[bytes]) -> bytes:
+        nonlocal repairs
+        raw = match.group()
+        if _STRICT_STRING.fullmatch(raw):
+            return raw
+        repairs += 1
+        return _requoted(raw[1:-1])
+
+    text = _ANY_STRING.sub(string, text)
+    text, numbers = _BARE_NUMBER.subn(rb"\1null", text)
+    return text, repairs + numbers
 
 
 def decode_text(raw: bytes) -> tuple[str, bool]:

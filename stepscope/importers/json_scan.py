@@ -23,6 +23,8 @@ _CLOSED_BEFORE = re.compile(rb"\}\s*,\s*\Z")
 #: Tries to find the cut between two events from the right before events are taken one by one.
 _CUT_TRIES = 8
 _TAIL_BYTES = 1 << 20
+#: No header is this long; a large file of another kind is not read to its end.
+_HEADER_BYTES = 128 << 20
 REPAIRED = "Text that is no valid JSON was put right; names may look odd."
 
 
@@ -105,7 +107,9 @@ class EventScanner:
         searched = 0
         while not (match := _EVENTS_KEY.search(self._buffer, searched)):
             searched = max(0, len(self._buffer) - 64)
-            if not self._read():
+            if len(self._buffer) > _HEADER_BYTES:
+                raise NotATrace(f"its first {_HEADER_BYTES >> 20} MB hold no traceEvents")
+            if not self._read(at_least=len(self._buffer)):
                 raise NotATrace("it has no traceEvents" + (f", {self._source.damage}" if self._source.damage else ""))
         self._add_members(self._buffer[: match.start()].rstrip(PADDING).removesuffix(b",") + b"}")
         self._buffer = self._buffer[match.end() :]

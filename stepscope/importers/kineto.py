@@ -58,6 +58,8 @@ _EPOCH_NS = 10**18
 _LATEST_NS = 2**62
 #: A time of 0 this long before everything else was never filled in.
 _FAR_NS = 3600 * 10**9
+#: After this many records without an event among them a file is given up.
+_FOREIGN_RECORDS = 1000
 #: CUPTI's "no stream" in synchronisation records.
 _NO_STREAM = 2**32 - 1
 
@@ -104,6 +106,8 @@ def import_kineto(source: ByteSource) -> Window:
     try:
         for batch in scanner.batches():
             table.add(batch)
+            if table.is_foreign(of_at_least=_FOREIGN_RECORDS):
+                break
         if table.is_foreign():
             raise NotATrace("its list holds no events")
     except NotATrace as error:
@@ -147,9 +151,9 @@ class _Table:
         self._seen = self._foreign = 0
         self.is_torch = False
 
-    def is_foreign(self) -> bool:
+    def is_foreign(self, of_at_least: int = 1) -> bool:
         """Objects were there, but none of them was an event."""
-        return self._seen > 0 and self._foreign == self._seen
+        return self._seen >= of_at_least and self._foreign == self._seen
 
     # One batch
 

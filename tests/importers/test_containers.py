@@ -3,12 +3,13 @@
 import gzip
 import socket
 import struct
+import zlib
 from pathlib import Path
 
 import pytest
 
 from stepscope.errors import StepscopeError
-from stepscope.importers import import_file
+from stepscope.importers import bytes_source, import_file
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.schema import Window
 from tests.builders import TraceBuilder
@@ -58,6 +59,11 @@ def test_forms_of_the_document(tmp_path: Path, text: str) -> None:
     window = load(tmp_path, text)
     assert names(window) == WHOLE
     assert codes(window) <= {"rank_unknown"}
+
+
+def test_zlib_does_where_isal_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bytes_source, "inflate", zlib)
+    assert names(import_file(TRACE.write(tmp_path / "t.json", gzip=True))) == WHOLE
 
 
 def test_a_header_behind_the_events_counts(tmp_path: Path) -> None:
@@ -140,6 +146,7 @@ def test_a_wrong_checksum_loses_nothing(tmp_path: Path) -> None:
         '{"a": 1}',
         "[1, 2, 3]",
         '[{"a": 1}, {"b": 2}]',
+        "[" + ", ".join(['{"a": 1}'] * 5000) + "]",
         '"traceEvents"',
         "null",
         "PK\x03\x04 zip",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from stepscope.errors import StepscopeError
 from stepscope.importers import bytes_source, import_file
-from stepscope.importers.json_repair import decode_text, repair_object
+from stepscope.importers.json_repair import decode_text, repair_object, repair_scalars
 from stepscope.schema import Window
 from tests.builders import TraceBuilder
 
@@ -182,6 +182,12 @@ class TestRepair:
         repaired = repair_object(text)
         assert json.loads(repaired.text) == value
         assert repaired.complete
+
+    def test_scalars_are_repaired_where_the_brackets_are_sound(self) -> None:
+        text = rb'{"p": "C:\Users", "n": NaN, "s": "\": NaN, ", "t": "a' + b'\n"}'
+        repaired, count = repair_scalars(text)
+        assert json.loads(repaired) == {"p": r"C:\Users", "n": None, "s": '": NaN, ', "t": "a\n"}
+        assert count == 3
 
     def test_an_object_that_ends_early_is_incomplete(self) -> None:
         repaired = repair_object(b'{"a": 1, "b": [2, {"c": "x')

@@ -21,11 +21,12 @@ XPLANE = sorted((TRACES / "xplane").glob("*.xplane.pb"))
 
 pytestmark = pytest.mark.skipif(not TRACES.is_dir(), reason="no ../shared/traces here")
 
+#: Prints the peak memory of its own address space; getrusage would count the parent's, as it was at the fork.
 _MEASURE = """
-import resource, sys
+import sys
 from stepscope.importers import import_file
 import_file(sys.argv[1])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """
 
 
@@ -89,6 +90,7 @@ def test_xplane_files_load(path: Path) -> None:
     assert np.isin(events.correlation[kernels], launches).mean() > 0.98
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from Linux's /proc")
 def test_the_largest_trace_needs_little_memory() -> None:
     largest = TRACES / "kineto" / "v100_ddp_rank1of2.pt.trace.json.gz"
     done = subprocess.run(
@@ -98,4 +100,4 @@ def test_the_largest_trace_needs_little_memory() -> None:
         text=True,
         check=True,
     )
-    assert int(done.stdout) < 400 << 20
+    assert int(done.stdout) < 400 << 10  # kB
