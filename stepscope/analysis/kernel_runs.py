@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.analysis.arguments import OperatorArgs, decode
 from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.kernel_names import PRECISIONS, on_matrix_units, precision_of, precision_of_types
 from stepscope.analysis.launch_config import LaunchConfigs, launch_configs
@@ -71,11 +72,17 @@ def _of_operators(events: Events, links: Links, rows: np.ndarray) -> np.ndarray:
     linked = np.flatnonzero(call != NONE)
     operator = innermost(events, host_rows(events, Kind.OP), links.call[call[linked]])
     linked, operator = linked[operator != NONE], operator[operator != NONE]
-    texts, at = np.unique(events.args[operator], return_inverse=True)
-    out[linked] = np.array([PRECISIONS.index(_of_args(events, t)) for t in texts.tolist()], np.int64)[at]
+    args, at = decode(events, operator, OperatorArgs)
+    of_types: dict[bytes, int] = {}
+    codes = [_precision_code(bytes(a.types), of_types) for a in args]
+    out[linked] = np.array(codes, np.int64)[at]
     return out
 
 
-def _of_args(events: Events, index: int) -> str:
-    types = {} if index == NONE else json.loads(events.args_values[index]).get("Input type")
-    return precision_of_types([t for t in types if isinstance(t, str)]) if isinstance(types, list) else "other"
+def _precision_code(types: bytes, known: dict[bytes, int]) -> int:
+    """Place in ``PRECISIONS`` of what a JSON list of input types tells; ``known`` keeps the answers."""
+    if types not in known:
+        found = json.loads(types) if types else None
+        names = [t for t in found if isinstance(t, str)] if isinstance(found, list) else []
+        known[types] = PRECISIONS.index(precision_of_types(names))
+    return known[types]

@@ -20,6 +20,7 @@ MAX_OPERATORS = 30
 MAX_STACKS = 100
 #: Frames of a stack that are kept, from the operator outwards.
 MAX_FRAMES = 64
+_STACK = '"Call stack"'
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,8 @@ def _told(events: Events, rows: np.ndarray) -> tuple[np.ndarray, list[tuple[str,
 
     Such a text has the innermost frame first, with semicolons between.
     """
+    if not any(_STACK in text for text in events.args_values):
+        return np.full(len(rows), NONE, np.int64), []
     args, at = decode(events, rows, OperatorArgs)
     stacks: dict[tuple[str, ...], int] = {}
     code = [
