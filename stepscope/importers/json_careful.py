@@ -1,8 +1,8 @@
 """Takes the events of a damaged stretch of a trace one by one, so that a bad event costs only itself.
 
-The text is split where an event seems to begin. Runs of such segments are parsed strictly, halved on
-failure; a segment that fails alone is joined with the next ones (an argument may look like an event),
-else repaired, else counted as lost.
+The text is split where an event seems to begin. Runs of such segments are parsed strictly, up to the
+fault where that fails; a segment that fails alone is joined with the next ones (an argument may look like
+an event), else repaired, else counted as lost.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PADDING = b" \t\r\n\x00"
 #: Text behind a bracket that must hold no event, for it to be the one that closes the list of events.
 _LOOK_AHEAD_BYTES = 64 << 10
 #: Segments that one event may span before it is taken as damaged.
-MERGE_SEGMENTS = 64
+_MERGE_SEGMENTS = 64
 
 _decode_list = msgspec.json.Decoder(list[RawEvent]).decode
 _decode_one = msgspec.json.Decoder(RawEvent).decode
@@ -200,7 +200,7 @@ class _Careful:
 
     def _merged(self, at: int) -> bool:
         """Try the event together with the segments behind it, as long as it only seems to be cut."""
-        for segments in range(1, MERGE_SEGMENTS):
+        for segments in range(1, _MERGE_SEGMENTS):
             end = self._after(at, segments)
             try:
                 self.out.events.append(_decode_one(self.text[at:end].rstrip(PADDING).removesuffix(b",")))

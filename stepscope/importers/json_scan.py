@@ -8,6 +8,7 @@ valid proves that it was cut between events, so a wrong guess at a cut costs tim
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -173,13 +174,13 @@ class EventScanner:
             repaired = repair_object(text)
             end = repaired.end if repaired.complete else None
             try:
-                members = json.loads(repaired.text)
+                members = _header_decoder.decode(repaired.text.decode())
             except (ValueError, RecursionError):
                 members = {}
             if repaired.complete and repaired.repairs:
                 self._note_damage(repaired=1, lost=0)
         members.pop("", None)
-        self.header |= members
+        self.header |= _encodable(members)
         return end
 
     def _note_damage(self, repaired: int, lost: int) -> None:
@@ -187,4 +188,19 @@ class EventScanner:
         self.notes.add("damaged_event", "Event records that cannot be read were left out.", lost)
 
 
-_header_decoder = json.JSONDecoder(parse_constant=lambda _: None)
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
+def _encodable(members: dict[str, Any]) -> dict[str, Any]:
+    """The same members; lone surrogates, which no file can hold, replaced."""
+    text = json.dumps(members, ensure_ascii=False)
+    try:
+        text.encode()
+        return members
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-8", "replace"))
+
+
+_header_decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)

@@ -5,33 +5,25 @@ are rounded half away from zero). Unix ns = ``baseTimeNanoseconds`` + ``ts``; wi
 is Unix time itself, and so it is where it lies beyond the year 2001 although a base is given (a base
 counts from at most three months before the trace).
 
-Kept as args: everything but what has a column (ids, device, stream, bytes) and counters of the
-recorder that would make each text its own (``Ev Idx``, ``Profiler Event Index``, ``Record function id``,
-``Python id``, ``Python parent id``, ``external ts``; Python frames nest by time) and the bandwidth of a
-copy, which is bytes over duration. ``Sequence number`` and ``Fwd thread id`` stay: they join a backward
-operator to its forward one. Memory events keep all their args.
-
 Dropped without a note, because no data: metadata (it names lanes), flow arrows (ids say the same), and
-the recorder's own spans and iteration markers.
+the recorder's own spans and iteration markers. What is kept of the args: ``kineto_args``.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import msgspec
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import Raw
 
 from stepscope.errors import StepscopeError
+from stepscope.importers.blocks import joined, used_lanes
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.json_careful import RawEvent
-from stepscope.importers.json_repair import decode_text, repair_object
+from stepscope.importers.json_repair import decode_text
 from stepscope.importers.json_scan import REPAIRED, EventScanner, NotATrace
+from stepscope.importers.kineto_args import ArgsTable, id_columns
 from stepscope.importers.kineto_header import read_origin
 from stepscope.importers.kineto_lanes import LaneTable, device_ordinal, stream_number
 from stepscope.importers.kineto_names import (
@@ -42,7 +34,7 @@ from stepscope.importers.kineto_names import (
     classify,
     step_number,
 )
-from stepscope.importers.text_columns import Interner, nests_objects, parse_scaled, strip_members, text_column
+from stepscope.importers.text_columns import Interner, parse_scaled, text_column
 from stepscope.schema import COLUMN_DTYPES, NONE, Events, Kind, Notes, Window
 
 # Phases of the Chrome trace format, as they are treated here.
@@ -60,39 +52,9 @@ _LATEST_NS = 2**62
 _FAR_NS = 3600 * 10**9
 #: After this many records without an event among them a file is given up.
 _FOREIGN_RECORDS = 1000
-#: CUPTI's "no stream" in synchronisation records.
-_NO_STREAM = 2**32 - 1
-
-_COUNTERS = (
-    "Ev Idx", "Profiler Event Index", "Record function id", "Python id", "Python parent id", "external ts"
-)  # fmt: skip
-_HOST_MEMBERS = ("correlation", "[Ee]xternal id", *_COUNTERS)
-_DEVICE_MEMBERS = (*_HOST_MEMBERS, "device", "stream", "bytes", r"memory bandwidth \(GB/s\)")
-_WHOLE_MEMBERS = ("Ev Idx",)
-#: An object whose last members were taken out.
-_LEFT_COMMA = re.compile(rb",\s*\}\s*$")
 
 _INVALID_TS = "Events whose time is unreadable, or 0 beside real times, were left out."
 _INVALID_DUR = "Events whose duration is negative, missing or no number were left out."
-
-
-class _RawArgs(msgspec.Struct, gc=False):
-    """The args that have columns, as JSON texts."""
-
-    correlation: Raw = Raw(b"")
-    external_id: Raw = msgspec.field(name="External id", default=Raw(b""))
-    old_external_id: Raw = msgspec.field(name="external id", default=Raw(b""))
-    device: Raw = Raw(b"")
-    stream: Raw = Raw(b"")
-    bytes: Raw = Raw(b"")
-    memory_bytes: Raw = msgspec.field(name="Bytes", default=Raw(b""))
-    memory_device: Raw = msgspec.field(name="Device Id", default=Raw(b""))
-    memory_device_type: Raw = msgspec.field(name="Device Type", default=Raw(b""))
-
-
-_decode_args_list = msgspec.json.Decoder(list[_RawArgs | None]).decode
-_decode_args = msgspec.json.Decoder(_RawArgs).decode
-_NO_ARGS = _RawArgs()
 
 
 def import_kineto(source: ByteSource) -> Window:
@@ -144,8 +106,7 @@ class _Table:
         self._categories = Interner(self._text)
         self._pids = Interner(_plain)
         self._tids = Interner(_plain)
-        self._args = Interner(self._args_text)
-        self._args.add("")  # code 0: no args
+        self._args = ArgsTable(on_repair=lambda: notes.add("repaired_text", REPAIRED))
         self._classes: dict[int, tuple[int, bool, int]] = {}
         self._blocks: list[dict[str, np.ndarray]] = []
         self._seen = self._foreign = 0
@@ -183,8 +144,8 @@ class _Table:
     def _describe(self, event: RawEvent) -> None:
         try:
             args = json.loads(bytes(event.args))
-        except ValueError:
-            args = json.loads(repair_object(bytes(event.args)).text)
+        except (ValueError, RecursionError):
+            return
         if isinstance(args, dict):
             self._lanes.describe(_plain(bytes(event.name)), _plain(bytes(event.pid)), _plain(bytes(event.tid)), args)
 
@@ -233,8 +194,9 @@ class _Table:
         if kernel.any():
             collective = pc.match_substring(args, '"Collective name"').to_numpy(zero_copy_only=False)
             kind[kernel & collective] = Kind.COLLECTIVE
-        block = self._ids(events, kind, on_device, pid, tid)
-        block |= {
+        lane_device = _per_text(pid, self._pids, device_ordinal)
+        lane_stream = _per_text(tid, self._tids, stream_number)
+        return id_columns([event.args for event in events], kind, on_device, lane_device, lane_stream) | {
             "phase": phase,
             "name": name,
             "kind": kind,
@@ -242,9 +204,8 @@ class _Table:
             "pid": pid,
             "tid": tid,
             "lane": self._lane(pid, tid, on_device, phase == _COUNTER),
-            "args": self._args_codes(args, kind, on_device),
+            "args": self._args.codes(args, kind, on_device),
         }
-        return block
 
     def _classify(
         self, category: np.ndarray, name: np.ndarray, phase: np.ndarray
@@ -272,58 +233,6 @@ class _Table:
         self.is_torch |= kind not in (Kind.OTHER, Kind.ANNOTATION)
         return int(kind), on_device, step_number(name) if kind is Kind.STEP else NONE
 
-    def _ids(
-        self, events: list[RawEvent], kind: np.ndarray, on_device: np.ndarray, pid: np.ndarray, tid: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        texts = [event.args for event in events]
-        try:
-            args = _decode_args_list(b"[" + b",".join(texts) + b"]")
-        except (msgspec.DecodeError, RecursionError):
-            args = [_args_or_none(text) for text in texts]
-        found = [each or _NO_ARGS for each in args]
-        external = _int_column([each.external_id for each in found])
-        old_external = _int_column([each.old_external_id for each in found])
-        columns = {
-            "correlation": _int_column([each.correlation for each in found]),
-            "external_id": np.where(external != NONE, external, old_external),
-            **{name: np.full(len(found), NONE, np.int64) for name in ("device", "stream", "bytes")},
-        }
-        rows = np.flatnonzero(on_device)
-        on_devices = [found[row] for row in rows.tolist()]
-        device = _int_column([each.device for each in on_devices])
-        stream = _int_column([each.stream for each in on_devices])
-        device = np.where(device != NONE, device, _per_text(pid[rows], self._pids, device_ordinal))
-        stream = np.where(stream != NONE, stream, _per_text(tid[rows], self._tids, stream_number))
-        columns["device"][rows] = np.where(np.abs(device) < 2**31, device, NONE)
-        columns["stream"][rows] = np.where(stream != _NO_STREAM, stream, NONE)
-        columns["bytes"][rows] = _int_column([each.bytes for each in on_devices])
-
-        rows = np.flatnonzero(kind == Kind.MEMORY)
-        in_memory = [found[row] for row in rows.tolist()]
-        device = _int_column([each.memory_device for each in in_memory])
-        on_host = _int_column([each.memory_device_type for each in in_memory]) == 0
-        columns["device"][rows] = np.where(on_host | (np.abs(device) >= 2**31), NONE, device)
-        columns["bytes"][rows] = _int_column([each.memory_bytes for each in in_memory])
-        return columns
-
-    def _args_codes(self, args: pa.Array, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
-        """Index of each event's args without the members that have columns, ``NONE`` where none are left."""
-        whole = (kind == Kind.MEMORY) | (kind == Kind.COUNTER)
-        nested = nests_objects(args) & ~whole
-        codes = np.zeros(len(args), np.int32)
-        for mask, members in (
-            (on_device & ~nested, _DEVICE_MEMBERS),
-            (~on_device & ~nested & ~whole, _HOST_MEMBERS),
-            (whole, _WHOLE_MEMBERS),
-        ):
-            rows = np.flatnonzero(mask)
-            if len(rows):
-                codes[rows] = self._args.codes(strip_members(args.take(pa.array(rows)), members))
-        for row in np.flatnonzero(nested).tolist():
-            members = _DEVICE_MEMBERS if on_device[row] else _HOST_MEMBERS
-            codes[row] = self._args.add(self._args_text(_without(args[row].as_py(), members)))
-        return codes - 1
-
     def _lane(self, pid: np.ndarray, tid: np.ndarray, on_device: np.ndarray, track: np.ndarray) -> np.ndarray:
         key = (pid.astype(np.int64) << 33) | (tid.astype(np.int64) << 2) | (on_device.astype(np.int64) << 1) | track
         distinct, inverse = np.unique(key, return_inverse=True)
@@ -338,6 +247,11 @@ class _Table:
         ]
         return np.array(lanes, np.int32)[inverse]
 
+    def _text(self, raw: bytes) -> str:
+        text, repaired = decode_text(raw)
+        self._notes.add("repaired_text", REPAIRED, int(repaired))
+        return text
+
     # Everything
 
     def finish(self, base_ns: int) -> Events:
@@ -345,8 +259,7 @@ class _Table:
         if not self._blocks:
             self._notes.add("no_events", "The trace holds no events: nothing ran while it was recorded.")
             return Events.empty()
-        columns = {name: np.concatenate([block[name] for block in self._blocks]) for name in self._blocks[0]}
-        self._blocks.clear()
+        columns = joined(self._blocks)
         keep = self._pair(columns)
 
         ts = columns["ts_ns"]
@@ -362,10 +275,11 @@ class _Table:
             columns = {name: values[keep] for name, values in columns.items()}
         columns["ts_ns"] += base
         lanes = self._lanes.lanes(columns["lane"], columns["device"], columns["stream"])
+        columns["lane"], lanes = used_lanes(columns["lane"], lanes)
         if not len(columns["ts_ns"]):
             self._notes.add("no_events", "None of the records of the trace could be used; see the other notes.")
         columns = {name: values for name, values in columns.items() if name in COLUMN_DTYPES}
-        return Events.from_columns(columns, self._names.values, lanes, self._args.values[1:])
+        return Events.from_columns(columns, self._names.values, lanes, self._args.values())
 
     def _pair(self, columns: dict[str, np.ndarray]) -> np.ndarray:
         """Give each begin its end's time, by a stack for each thread; the mask of events that remain."""
@@ -398,54 +312,13 @@ class _Table:
         self._notes.add("unpaired_event", "Begin or end events without a partner were left out.", unpaired)
         return keep
 
-    # Texts
-
-    def _text(self, raw: bytes) -> str:
-        text, repaired = decode_text(raw)
-        self._notes.add("repaired_text", REPAIRED, int(repaired))
-        return text
-
-    def _args_text(self, raw: bytes) -> str:
-        """Compact JSON of an object of args, always valid; an empty text for an empty object."""
-        raw = _LEFT_COMMA.sub(b"}", raw)
-        try:
-            text = msgspec.json.format(raw, indent=-1).decode()
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            text = repair_object(raw).text.decode("utf-8", "replace")
-            self._notes.add("repaired_text", REPAIRED)
-        if text in ("{}", "null"):
-            return ""
-        return text if text.startswith("{") else f'{{"args":{text}}}'
-
 
 def _plain(raw: bytes) -> str:
     return decode_text(raw)[0]
 
 
-def _int_column(texts: list[Raw]) -> np.ndarray:
-    values, valid = parse_scaled(text_column(texts), 0)
-    return np.where(valid, values, NONE)
-
-
 def _per_text(codes: np.ndarray, texts: Interner, number: Callable[[str], int]) -> np.ndarray:
     return np.array([number(text) for text in texts.values], np.int64)[codes]
-
-
-def _without(args: bytes, members: Sequence[str]) -> bytes:
-    """The object without its own members of these names (patterns), whatever it nests."""
-    try:
-        found = json.loads(args)
-    except (ValueError, RecursionError):
-        return args
-    wanted = re.compile("|".join(members))
-    return json.dumps({name: value for name, value in found.items() if not wanted.fullmatch(name)}).encode()
-
-
-def _args_or_none(text: Raw) -> _RawArgs | None:
-    try:
-        return _decode_args(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
 
 
 def _main_pid(events: Events) -> int | None:

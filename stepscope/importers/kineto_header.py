@@ -44,7 +44,7 @@ def read_origin(header: dict[str, Any], file_name: str, notes: Notes) -> Origin:
 def add_rank(origin: Origin, rank: int | None, file_name: str, notes: Notes) -> None:
     """Fill in the rank: ``rank`` of the metadata wins over the file name, a disagreement is noted."""
     named = rank_in_name(file_name)
-    if rank is not None:
+    if rank is not None and rank >= 0:
         origin.rank, origin.rank_from = rank, "metadata"
         if named and named.rank != rank:
             notes.add(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from stepscope.errors import StepscopeError
+from stepscope.importers.blocks import joined, used_lanes
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.kineto_header import Origin, add_rank
 from stepscope.importers.trace_names import host_and_pid
@@ -117,9 +118,9 @@ class _Reader:
         if not self._blocks:
             self._notes.add("no_events", "The file holds no events: nothing ran while it was recorded.")
             return Events.empty()
-        columns = {name: np.concatenate([block[name] for block in self._blocks]) for name in self._blocks[0]}
-        self._blocks.clear()
-        return Events.from_columns(columns, list(self._names), self._lanes, list(self._args))
+        columns = joined(self._blocks)
+        columns["lane"], lanes = used_lanes(columns["lane"], self._lanes)
+        return Events.from_columns(columns, list(self._names), lanes, list(self._args))
 
     def _origin_ns(self, line: Line) -> int:
         """Unix ns at which the offsets of a line begin."""

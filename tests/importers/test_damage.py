@@ -70,6 +70,13 @@ def test_a_windows_path_in_the_header_is_repaired(tmp_path: Path) -> None:
     assert codes(window) == {"repaired_text": 1}
 
 
+def test_a_header_holds_only_what_json_and_files_can_hold(tmp_path: Path) -> None:
+    text = TraceBuilder(rank=0).op("a", 0, 1).text()
+    odd = '"a": 1e999, "b": NaN, "c": "x\\ud800", "d": [1.5, 2],'
+    header = load(tmp_path / "t.json", text.replace("{\n", "{\n" + odd, 1)).header
+    assert {name: header[name] for name in "abcd"} == {"a": None, "b": None, "c": "x?", "d": [1.5, 2]}
+
+
 def test_bare_words_in_place_of_numbers(tmp_path: Path) -> None:
     text = TraceBuilder(rank=0).op("before", 0, 1).kernel("k", 5, 3, occupancy=0.5).op("after", 9, 1).text()
     window = load(tmp_path / "t.json", text.replace("0.5", "nan"))

@@ -102,11 +102,11 @@ def test_text_in_args_that_looks_like_a_member_stays() -> None:
 
 def test_arguments_of_other_types_than_objects_are_kept() -> None:
     trace = TraceBuilder().kernel("k", 0, 1, correlation=3)
-    trace.event({"ph": "X", "name": "a", "pid": 1, "tid": 1, "args": ["x", 2]}, 0, 1)
+    trace.event({"ph": "X", "name": "a", "pid": 1, "tid": 1, "args": ["x", {"stream": 2}]}, 0, 1)
     trace.event({"ph": "X", "name": "b", "pid": 1, "tid": 1, "args": None}, 0, 1)
     events = trace.window().events
     assert events.correlation.tolist() == [3, NONE, NONE]
-    assert events.args_of(1) == {"args": ["x", 2]}
+    assert events.args_of(1) == {"args": ["x", {"stream": 2}]}
     assert events.args_of(2) == {}
 
 
@@ -263,6 +263,7 @@ def test_a_foreign_chrome_trace_is_read_as_unknown() -> None:
         ("rank.0.pt.trace.json", None, 0, None, "name"),
         ("rank2.pt.trace.json", None, 2, None, "name"),
         ("job_rank_3.json", None, 3, None, "name"),
+        ("a_rank4.json", {"rank": -1}, 4, None, "name"),
         ("b200_rank0of8.pt.trace.json", None, 0, 8, "name"),
         ("ip-10-0-0-1.1700000000300000000.pt.trace.json", None, None, None, None),
         ("frank2.json", None, None, None, None),
