@@ -17,8 +17,8 @@ from stepscope.recorder import Recorder
 from stepscope_torch import environment
 from stepscope_torch.loop import Loop
 from stepscope_torch.phases import Backward, Forward, HostToDevice, InputWait, OptimizerStep, Part
-from stepscope_torch.rivals import Rivals
 from stepscope_torch.schedule import ScheduleLike, as_schedule
+from stepscope_torch.sessions import Sessions
 from stepscope_torch.window import DeepWindows
 
 log = logging.getLogger("stepscope")
@@ -78,7 +78,7 @@ class Profiler:
         self._recorder: Recorder | None = None
         self._loop: Loop | None = None
         self._windows: DeepWindows | None = None
-        self._rivals: Rivals | None = None
+        self._sessions: Sessions | None = None
         self._parts: list[Part] = []
         self._monitor: Any = None
         self._phases: list[str] = []  # as worker.json has them
@@ -154,8 +154,8 @@ class Profiler:
             return  # it has said why
         _running = self
         self._recorder = recorder
-        self._rivals = Rivals()
-        self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._rivals)
+        self._sessions = Sessions()
+        self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._sessions)
         self._loop = loop = Loop(recorder, self._windows)
         loop.after_segment = [self._after_first_step]
         loop.checks = [self._check]
@@ -168,7 +168,7 @@ class Profiler:
         device_types = environment.accelerators()
         if device_types:
             self._parts.append(HostToDevice(loop, self._part_failed, device_types))
-        self._rivals.install()
+        self._sessions.install()
         for part in self._parts:
             part.install()
         if here.local_rank in (0, None):
@@ -295,11 +295,11 @@ class Profiler:
         atexit.unregister(self.stop)
         for part in self._parts:
             part.remove()
-        if self._rivals is not None:
-            self._rivals.remove()
+        if self._sessions is not None:
+            self._sessions.remove()
         if self._recorder is not None:
             self._recorder.stop()
-        self._loop = self._windows = self._rivals = self._monitor = None
+        self._loop = self._windows = self._sessions = self._monitor = None
         self._parts = []
 
 
@@ -315,8 +315,8 @@ def _after_fork_in_child() -> None:
     if _running is not None:
         for part in _running._parts:
             part.live = False
-        if _running._rivals is not None:
-            _running._rivals.before_start = None
+        if _running._sessions is not None:
+            _running._sessions.before_start = None
         atexit.unregister(_running.stop)
         _running = None
 

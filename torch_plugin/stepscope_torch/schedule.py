@@ -12,9 +12,9 @@ class Schedule:
     """The plan of the deep windows of a run.
 
     Args:
-        skip_first: number of the first step of the first window: how long the training warms up. The step
-            before it is a probe: it is captured too, to count how many events a step makes, and thrown away.
-            With 0 there is no probe, and only ``max_seconds`` bounds the window.
+        skip_first: number of the first step of the first window: how long the training warms up. Two steps
+            before it a probe is taken: one step that tells how many events a step makes, and is thrown away.
+            Below 2 there is no probe, and only ``max_seconds`` bounds the window.
         active: steps in a window.
         windows: how many windows; 0 for none.
         every: steps from the begin of one window to the begin of the next.

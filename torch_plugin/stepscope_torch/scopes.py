@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from contextlib import AbstractContextManager
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -15,16 +17,22 @@ class _Scope:
     are not projected on the GPU lanes.
     """
 
-    __slots__ = ("_handle", "_name")
+    __slots__ = ("__weakref__", "_handle", "_name", "thread")
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self.thread = get_ident()
 
     def __enter__(self) -> None:
         self._handle = torch.autograd._record_function_with_args_enter(self._name)
+        _open.add(self)
 
     def __exit__(self, *exc: object) -> None:
-        torch.autograd._record_function_with_args_exit(self._handle)
+        _open.discard(self)
+        torch.autograd._record_function_with_args_exit(self._handle)  # a second time it does nothing
+
+
+_open: weakref.WeakSet[_Scope] = weakref.WeakSet()
 
 
 def scope(name: str) -> AbstractContextManager[Any]:
@@ -32,3 +40,11 @@ def scope(name: str) -> AbstractContextManager[Any]:
     if hasattr(torch.autograd, "_record_function_with_args_enter"):
         return _Scope(name)
     return torch.profiler.record_function(name)
+
+
+def close_scopes() -> None:
+    """Close the scopes of this thread: to be left in a later session of the profiler would kill the process."""
+    here = get_ident()
+    for open_scope in list(_open):
+        if open_scope.thread == here:
+            open_scope.__exit__()

@@ -25,9 +25,9 @@ import stepscope.recorder as recorder_module
 from stepscope.convert import Conversion
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
-from stepscope_torch.rivals import Rivals
 from stepscope_torch.schedule import Schedule, next_window, steps_that_fit
-from stepscope_torch.scopes import scope
+from stepscope_torch.scopes import close_scopes, scope
+from stepscope_torch.sessions import Sessions
 
 log = logging.getLogger("stepscope")
 
@@ -40,15 +40,16 @@ _PROBE_S = 5.0
 class DeepWindows:
     """Takes the windows of a plan. All methods but ``finish`` are for the training thread."""
 
-    def __init__(self, recorder: Recorder, schedule: Schedule, options: dict[str, Any], rivals: Rivals) -> None:
+    def __init__(self, recorder: Recorder, schedule: Schedule, options: dict[str, Any], sessions: Sessions) -> None:
         self.recorder = recorder
         self.schedule = schedule
         self.options = options
-        self.rivals = rivals
+        self.sessions = sessions
         self.is_open = False
         self.taken = 0
         self.stall_ns = 0
         self._next = next_window(schedule, 0, None)  # the step with which the next window begins
+        self._not_before = 0
         self._events_per_step: int | None = None  # None until the probe has counted
         self._probing = False
         self._tries = 0
@@ -65,17 +66,20 @@ class DeepWindows:
         self._void: list[int] = []  # those of them that turned out to be no steps
         self._conversions: list[Conversion] = []
         self._last_number = 0
-        rivals.before_start = self._give_way
+        sessions.before_start = self._give_way
 
     @property
     def quiet_until(self) -> float:
         """The step before which nothing will be started."""
-        return inf if self._next is None else self._next - 1
+        if self._next is None:
+            return inf
+        # A probe is two steps earlier, so that regions which were entered in it are left before the window begins.
+        return self._next - 2 if self._events_per_step is None and self._next >= 2 else self._next
 
     # -- between steps ---------------------------------------------------------------------------------
 
     def at_boundary(self, step: int, steps_done: int, step_ns: int | None) -> bool:
-        """A segment has ended and step ``step`` may come next. Returns whether that took noticeable time.
+        """A segment has ended and step ``step`` may come next. Returns whether the next one begins later than now.
 
         Args:
             steps_done: complete steps so far.
@@ -95,22 +99,22 @@ class DeepWindows:
             self._end_marker()
             done = steps_done - self._steps_at_start
             if done >= self._steps_wanted or self._is_over_bounds(step_ns):
-                self._stop(done)
+                self._stop(step, done)
                 stalled = True
         if not self.is_open and self._is_due(step):
             self._start(step, steps_done, step_ns)
+        if self.is_open:
+            # Before the step's own start is read: the window must cover its steps entirely.
+            self.enter_step(step)
             stalled = True
         return stalled
 
     def _is_due(self, step: int) -> bool:
-        if self._next is None:
+        if self._next is None or step < max(self.quiet_until, self._not_before):
             return False
-        needs_probe = self._events_per_step is None
-        if step < self._next - (1 if needs_probe else 0):
-            return False
-        rival = self.rivals.active()
-        if rival:
-            self.recorder.note("window_postponed", f"A deep window was due at step {self._next}, but {rival}.")
+        obstacle = self.sessions.in_the_way()
+        if obstacle:
+            self.recorder.note("window_postponed", f"A deep window was due at step {self._next}, but {obstacle}.")
             self._next = step + 10
             return False
         return True
@@ -165,7 +169,8 @@ class DeepWindows:
 
     def _start(self, step: int, steps_done: int, step_ns: int | None) -> None:
         began = perf_counter_ns()
-        self._probing = self._events_per_step is None and step < self._next_step()
+        assert self._next is not None
+        self._probing = self._events_per_step is None and step < self._next
         self._steps_wanted = 1 if self._probing else steps_that_fit(self.schedule, self._events_per_step)
         self._bound_s = self.schedule.max_seconds
         if self._probing:
@@ -175,7 +180,7 @@ class DeepWindows:
         self._steps_at_start = steps_done
         self._markers = 0
         self._void = []
-        with self.rivals.own():
+        with self.sessions.own():
             self._profile = torch.profiler.profile(activities=_activities(), **self.options)
             self._profile.start()
         self._thread = get_ident()
@@ -184,13 +189,11 @@ class DeepWindows:
         self._began_ns = perf_counter_ns()
         self._record_stall("start", began, self._began_ns)
 
-    def _next_step(self) -> int:
-        return 0 if self._next is None else self._next
-
-    def _stop(self, done: int) -> None:
-        """Stop the profiler and make a window of what it has, if ``done`` steps are worth it."""
+    def _stop(self, step: int, done: int) -> None:
+        """Stop the profiler before step ``step`` and make a window of what it has, if ``done`` steps are worth it."""
         began = perf_counter_ns()
         profile = self._close_profile({"void_markers": self._void})
+        self._not_before = step + 1
         keep = done > 0
         if self._probing:
             events = _count_events(profile)
@@ -217,8 +220,9 @@ class DeepWindows:
         self.is_open = False
         recorder_module.mirror = None
         self._end_marker()
+        close_scopes()
         profile.add_metadata_json("stepscope", json.dumps(about))
-        with self.rivals.own():
+        with self.sessions.own():
             profile.stop()
         return profile
 
@@ -273,7 +277,7 @@ class DeepWindows:
         self.recorder.note("hook_failed", f"Deep windows were switched off: {error}")
         if profile is not None and torch.autograd.profiler._is_profiler_enabled:
             try:
-                with self.rivals.own():
+                with self.sessions.own():
                     profile.stop()
             except Exception:
                 log.debug("the profiler could not be stopped", exc_info=True)
@@ -312,7 +316,7 @@ class DeepWindows:
             return
         try:
             self._probing = False
-            self._stop(max(1, steps_done - self._steps_at_start))
+            self._stop(0, max(1, steps_done - self._steps_at_start))
         except Exception as error:
             self._give_up(error)
 
