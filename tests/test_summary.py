@@ -227,7 +227,7 @@ class TestQuality:
         trace = TraceBuilder(rank=0).step(1, 0, 100)
         trace.header["profile_memory"] = 1
         assert self.notes(trace, tmp_path) == {"requested_but_absent": 1}
-        assert self.notes(trace.memory(5, 100), tmp_path) == {}
+        assert self.notes(trace.memory(5, 100, total=100), tmp_path) == {}
 
     def test_markers_inside_markers(self, tmp_path):
         assert self.notes(TraceBuilder(rank=0).step(1, 0, 100).step(2, 10, 20), tmp_path) == {"nested_step": 1}

@@ -57,7 +57,7 @@ class Allocation:
     bytes: int
     freed_ns: int | None
     operator: str | None
-    module: tuple[str, ...] | None
+    module: list[str] | None
 
 
 @dataclass(frozen=True)

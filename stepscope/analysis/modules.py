@@ -45,7 +45,7 @@ class Module:
         backward_device_self_ns: the same without that of inner modules
     """
 
-    path: tuple[str, ...]
+    path: list[str]
     calls: int | None
     forward_host_total_ns: int | None
     forward_host_self_ns: int | None
@@ -114,13 +114,13 @@ class Owners:
             owner[silent], backward[silent] = self.told_owner[at[silent]], self.told_backward[at[silent]]
         return owner, backward
 
-    def path(self, module: int) -> tuple[str, ...]:
+    def path(self, module: int) -> list[str]:
         """The names from the outermost module to this one."""
         names: list[str] = []
         while module != NONE:
             names.append(self.label[module])
             module = int(self.parent[module])
-        return tuple(reversed(names))
+        return names[::-1]
 
 
 def module_owners(events: Events, autograd: Autograd) -> Owners | None:
@@ -189,7 +189,7 @@ def modules(events: Events, links: Links, calls: Calls, owners: Owners | None) -
             times[f"{part}_total_ns"] = int(total_ns[part][i]) if known else None
             times[f"{part}_self_ns"] = int(self_ns[part][i]) if known else None
         called = None if calls_of is None or i == count else int(calls_of[i])
-        out.append(Module(owners.path(i) if i < count else (), called, **times))
+        out.append(Module(owners.path(i) if i < count else [], called, **times))
 
     def rank(m: Module) -> tuple:
         device = (m.forward_device_total_ns or 0) + (m.backward_device_total_ns or 0)

@@ -62,7 +62,7 @@ class Operator:
     device_count: int | None
     backward_host_ns: int | None
     backward_device_ns: int | None
-    kernels: tuple[LaunchedKernel, ...]
+    kernels: list[LaunchedKernel]
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def operators(events: Events, links: Links, calls: Calls | None = None) -> list[
             device_count=device_count[i],
             backward_host_ns=backward_host[i],
             backward_device_ns=backward_device[i],
-            kernels=tuple(kernels.get(name, ())),
+            kernels=kernels.get(name, []),
         )
         for i, name in enumerate(by_name.keys.tolist())
     ]

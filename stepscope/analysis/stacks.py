@@ -41,7 +41,7 @@ class OperatorStack:
     """
 
     name: str
-    stack: tuple[str, ...]
+    stack: list[str]
     count: int
     host_total_ns: int
     host_self_ns: int
@@ -76,7 +76,7 @@ def operator_stacks(events: Events, calls: Calls) -> list[OperatorStack] | None:
         name, which = divmod(int(groups.keys[i]), width)
         total, own, *device = sums[i].tolist()
         device = device if calls.has_device else [None, None]
-        out.append(OperatorStack(events.names[name], stacks[which], int(groups.count[i]), total, own, *device))
+        out.append(OperatorStack(events.names[name], list(stacks[which]), int(groups.count[i]), total, own, *device))
     return sorted(out, key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name, o.stack))
 
 

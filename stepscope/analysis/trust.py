@@ -95,7 +95,7 @@ class Weakness:
 
     code: str
     count: int
-    fields: tuple[str, ...]
+    fields: list[str]
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Trust:
     sentence: str
     events_kept: int
     events_left_out: int
-    weakens: tuple[Weakness, ...]
+    weakens: list[Weakness]
 
 
 def trust(notes: Sequence[Note], events: int) -> Trust:
@@ -123,9 +123,9 @@ def trust(notes: Sequence[Note], events: int) -> Trust:
     for note in notes:
         hit = WEAKENS.get(note.code, tuple(TOPICS))
         topics |= dict.fromkeys(hit)
-        weakens.append(Weakness(note.code, note.count, tuple(dict.fromkeys(f for t in hit for f in TOPICS[t]))))
+        weakens.append(Weakness(note.code, note.count, list(dict.fromkeys(f for t in hit for f in TOPICS[t]))))
     left_out = sum(n.count for n in notes if n.code in LEFT_OUT)
-    return Trust(_sentence(notes, list(topics), events, left_out), events, left_out, tuple(weakens))
+    return Trust(_sentence(notes, list(topics), events, left_out), events, left_out, weakens)
 
 
 def _sentence(notes: Sequence[Note], topics: list[str], events: int, left_out: int) -> str:
