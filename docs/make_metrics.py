@@ -22,12 +22,17 @@ from stepscope.analysis.idle import Idle
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
 from stepscope.analysis.launches import CallLaunches, Histogram, Launches
 from stepscope.analysis.memcpy import Copies, MemoryOperation
-from stepscope.analysis.operators import Operator
+from stepscope.analysis.memory import DeviceMemory
+from stepscope.analysis.modules import Module
+from stepscope.analysis.operators import Operator, ShapedOperator
+from stepscope.analysis.overhead import Overhead
 from stepscope.analysis.phases import Phases
 from stepscope.analysis.resources import Resource
+from stepscope.analysis.stacks import OperatorStack
 from stepscope.analysis.steps import Steps
 from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchronisation
-from stepscope.summary import step_time
+from stepscope.analysis.trust import Trust
+from stepscope.summary import micro_step_time, step_time
 
 TARGET = Path(__file__).with_name("metrics.md")
 
@@ -48,6 +53,8 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Step activity", "workers[].steps[].activity_ns", "ns", activity_by_step),
     ("Step phases", "workers[].steps[].phase_ns", "ns", Phases),
     ("Step time of the run", "step_time_ns", "ns", step_time),
+    ("Micro step time", "micro_step_time_ns, workers[].micro_step_time_ns", "ns", micro_step_time),
+    ("Overhead of the profiler", "workers[].overhead", "", Overhead),
     ("Device use", "workers[].gpu[]", "ratio", Gpu),
     ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),
     ("Idle time", "workers[].idle.devices[], .streams[]", "", Idle),
@@ -66,7 +73,12 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Launches by call", "workers[].launches.by_call[]", "", CallLaunches),
     ("Launch histogram", "workers[].launches.histogram", "launches", Histogram),
     ("Operators", "workers[].operators[]", "", Operator),
+    ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),
+    ("Operators by call stack", "workers[].operator_stacks[]", "", OperatorStack),
+    ("Modules", "workers[].modules[]", "", Module),
+    ("Memory", "workers[].memory[]", "", DeviceMemory),
     ("Annotations", "workers[].annotations[]", "", Annotation),
+    ("Trust", "workers[].trust", "", Trust),
     ("Resources", "resources.<host>.<metric>", "that of the metric", Resource),
 ]
 
@@ -106,6 +118,8 @@ def split(documented: Any) -> tuple[str, list[tuple[str, str]]]:
 def unit_of(name: str, default: str) -> str:
     if name.endswith("_ns"):
         return "ns"
+    if name.endswith("_bytes"):
+        return "bytes"
     return {
         "bytes": "bytes",
         "bytes_per_s": "bytes/s",

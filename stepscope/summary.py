@@ -37,6 +37,7 @@ from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.memory import memory
 from stepscope.analysis.modules import module_owners, modules
 from stepscope.analysis.operators import operator_calls, operators, operators_by_shape
+from stepscope.analysis.overhead import overhead
 from stepscope.analysis.percentiles import nearest_rank
 from stepscope.analysis.phase_markers import marked_phases
 from stepscope.analysis.phases import MicroSteps, PhaseRows, Phases, micro_steps, partition, recorded_phases
@@ -248,6 +249,7 @@ def analyse_worker(worker: Worker) -> Analysis:
     phase_rows = attempt("step phases", _phase_rows, live, capture, steps, links, backward, meta.get("phases", ()))
     phases = attempt("step phases", _phases, live, phase_rows, steps)
     micro = attempt("micro steps", micro_steps, phase_rows, steps)
+    cost = attempt("the profiler's overhead", overhead, live, steps, meta)
     gpu_list = attempt("device use", gpus, events, steps, runs)
     precisions = attempt("precisions", precision, runs)
     summary = {
@@ -260,7 +262,10 @@ def analyse_worker(worker: Worker) -> Analysis:
         "devices": [{f: getattr(d, f) for f in DEVICE_FIELDS} for d in devices],
         "events": len(live) + len(events),
         "coverage": _coverage(live, capture, steps),
+        "overhead": cost and asdict(cost),
         "steps": None,
+        "activity_total_ns": None if steps is None else _totals(activity, ACTIVITIES, steps.deep),
+        "phase_total_ns": None if phases is None else _totals(phases.ns, PHASES, phases.measured),
         "gpu": _plain(gpu_list),
         "timeline_ns": timeline,
         "idle": idle,
@@ -488,6 +493,15 @@ def _fields_of(kind: type, value: Any) -> dict[str, Any]:
     return {f.name: getattr(value, f.name, None) for f in fields(kind)}
 
 
+def _totals(
+    columns: dict[str, np.ndarray] | None, names: tuple[str, ...], holds: np.ndarray
+) -> dict[str, int | None] | None:
+    """Sums over the steps where the columns hold; None if there is no such step."""
+    if columns is None or not holds.any():
+        return None
+    return {n: int(columns[n][holds].sum()) if n in columns else None for n in names}
+
+
 def _dictionaries(
     columns: dict[str, np.ndarray] | None, names: tuple[str, ...], holds: np.ndarray, count: int
 ) -> list[dict[str, int | None] | None]:
@@ -509,7 +523,10 @@ def _unreadable(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "devices": [],
         "events": 0,
         "coverage": {"steps": 0, "deep_steps": 0, "windows": 0, "first_ns": None, "last_ns": None},
+        "overhead": None,
         "steps": [],
+        "activity_total_ns": None,
+        "phase_total_ns": None,
         "gpu": [],
         "timeline_ns": _fields_of(DeviceTimeline, None),
         "idle": None,
