@@ -1,0 +1,44 @@
+"""Prints xprof's figures for one XPlane file as JSON: step and input times in ms, kernel counts and times in us.
+
+Runs with a Python that has xprof, not stepscope. The tool writes beside the file that it reads, so it gets a copy.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from xprof.convert import raw_to_tool_data
+
+
+def table(data: dict, *columns: str) -> list[list]:
+    """Rows of a table in Google's chart format, only these columns."""
+    at = [[c["id"] for c in data["cols"]].index(name) for name in columns]
+    return [[row["c"][i]["v"] for i in at] for row in data["rows"]]
+
+
+def read(path: Path, tool: str) -> dict | list:
+    data, _ = raw_to_tool_data.xspace_to_tool_data([str(path)], tool, {"use_saved_result": False})
+    return json.loads(data)
+
+
+def figures(path: str) -> dict:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "host.xplane.pb"
+        shutil.copyfile(path, copy)
+        steps = next(t for t in read(copy, "input_pipeline_analyzer") if any(c["id"] == "stepnum" for c in t["cols"]))
+        kernels = read(copy, "kernel_stats")
+        by_name: dict[str, list[float]] = {}
+        for name, count, total in table(kernels, "kernel_name", "occurrences", "total_duration_us"):
+            entry = by_name.setdefault(name, [0, 0.0])
+            entry[0] += int(count)
+            entry[1] += total
+    times = table(steps, "stepnum", "stepTimeMs", "infeedTimeMs")
+    return {"steps": {str(int(label.split()[-1])): values for label, *values in times}, "kernels": by_name}
+
+
+if __name__ == "__main__":
+    print(json.dumps(figures(sys.argv[1])))
