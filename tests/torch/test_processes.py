@@ -1,0 +1,123 @@
+"""What needs a process of its own: a killed training, one that ends without stop(), several ranks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from stepscope.runs import open_run
+from stepscope.schema import Kind
+from tests.torch.training import read
+
+ROOT = Path(__file__).parents[2]
+
+SCRIPT = """
+    import sys, time
+    import torch
+    from stepscope_torch import Profiler
+    from tests.torch.training import make_loader, make_model, make_optimizer, train_step
+
+    model = make_model()
+    optimizer = make_optimizer(model)
+    prof = Profiler(sys.argv[1], model, monitor_interval_ms=None, schedule=False)
+    prof.start()
+    def steps(count):
+        for x, y in make_loader(count):
+            train_step(model, optimizer, x, y)
+"""
+
+FOREVER = """
+    for i in range(10**9):
+        steps(5)
+        print(5 * i + 5, time.time_ns(), flush=True)
+        time.sleep(0.01)
+"""
+
+FORGETS_TO_STOP = """
+    steps(5)
+"""
+
+DISTRIBUTED = """
+    import os, sys
+    import torch
+    from stepscope_torch import Profiler
+    from tests.torch.training import make_loader, make_model, make_optimizer, train_step
+
+    torch.distributed.init_process_group("gloo")
+    model = torch.nn.parallel.DistributedDataParallel(make_model())
+    optimizer = make_optimizer(model)
+    with Profiler(sys.argv[1], model, monitor_interval_ms=None):
+        for x, y in make_loader(15):
+            train_step(model, optimizer, x, y)
+    torch.distributed.destroy_process_group()
+"""
+
+
+def start(code, *arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        **options,
+    )
+
+
+def test_a_killed_training_leaves_a_readable_run_that_lacks_a_second_at_most(tmp_path):
+    training = start(SCRIPT + FOREVER, tmp_path)
+    began = None
+    for line in training.stdout:
+        done, at_ns = map(int, line.split())
+        began = began or at_ns
+        if at_ns - began > 2_000_000_000:
+            break
+    os.kill(training.pid, signal.SIGKILL)
+    rest = [tuple(map(int, line.split())) for line in training.stdout]
+    training.wait()
+    said = [(done, at_ns), *rest]
+    recording = read(tmp_path)
+    steps = recording.complete_steps()
+    assert steps == list(range(len(steps)))
+    last_end = max(end for _, _, end, _ in recording.rows(Kind.STEP))
+    assert said[-1][1] - last_end < 1_000_000_000
+    assert recording.meta["ended_ns"] is None
+    for step in steps[:-1]:
+        assert recording.phases_of(step) == ["input_wait", "forward", "backward", "optimizer"]
+
+
+def test_a_script_that_never_stops_the_profiler_leaves_a_whole_run(tmp_path):
+    training = start(SCRIPT + FORGETS_TO_STOP, tmp_path)
+    training.communicate()
+    assert training.returncode == 0
+    recording = read(tmp_path)
+    assert recording.complete_steps() == [0, 1, 2, 3, 4]
+    assert recording.meta["ended_ns"] is not None
+
+
+def test_ranks_of_one_job_share_a_run(tmp_path):
+    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
+    ranks = [
+        start(DISTRIBUTED, tmp_path / "run", env={**environment, "RANK": str(i), "LOCAL_RANK": str(i)})
+        for i in range(2)
+    ]
+    for rank in ranks:
+        rank.communicate()
+        assert rank.returncode == 0
+    workers = sorted(open_run(tmp_path / "run").workers, key=lambda worker: worker.rank)
+    assert [(worker.rank, worker.world_size) for worker in workers] == [(0, 2), (1, 2)]
+    for worker in workers:
+        assert worker.live().of_kind(Kind.STEP).sum() == 15
+        (window,) = worker.windows()
+        assert (window.rank, window.world_size) == (worker.rank, 2)
+
+
+def free_port() -> int:
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
