@@ -239,7 +239,7 @@ class Recorder:
         writer.append(
             {
                 "kind": kinds,
-                "name": [n if isinstance(n, str) else repr(n) for n in names],
+                "name": [n if isinstance(n, str) and n.isascii() else _text(n) for n in names],
                 "ts_ns": [t + offset_ns for t in starts],
                 "dur_ns": durs,
                 "step": steps,
@@ -284,6 +284,11 @@ class Recorder:
         self._pending = deque()
         self._thread = None
         atexit.unregister(self.stop)
+
+
+def _text(name: object) -> str:
+    """Any name as text that a file can hold; names of files may hold surrogates, which cannot be encoded."""
+    return str(name).encode("utf-8", "replace").decode("utf-8")
 
 
 def _after_fork_in_child() -> None:

@@ -1,0 +1,159 @@
+"""Regions that a script names."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+
+import pytest
+
+import stepscope.recorder as recorder_module
+from stepscope import annotate, annotation_begin, annotation_end
+from stepscope.recorder import Recorder
+from stepscope.runs import open_run
+from stepscope.schema import Kind
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    recorder = Recorder(tmp_path / "run", framework="pytorch")
+    recorder.start()
+    yield recorder
+    recorder.stop()
+
+
+def regions(recorder):
+    """(name, start, end, step, lane), in order of time."""
+    recorder.stop()
+    (worker,) = open_run(recorder.run).workers
+    events = worker.live()
+    found = [
+        (events.text(i), int(events.ts_ns[i]), int(events.end_ns[i]), int(events.step[i]), int(events.lane[i]))
+        for i in events.of_kind(Kind.ANNOTATION).nonzero()[0].tolist()
+    ]
+    return sorted(found, key=lambda region: (region[1], -region[2]))
+
+
+def test_nested_regions(recorder):
+    recorder.step = 4
+    with annotate("outer"):
+        with annotate("inner"):
+            pass
+        recorder.step = 5
+    outer, inner = regions(recorder)
+    assert (outer[0], inner[0]) == ("outer", "inner")
+    assert outer[1] <= inner[1] <= inner[2] <= outer[2]
+    assert (outer[3], inner[3]) == (5, 4)  # the step in which a region ends
+
+
+def test_a_decorated_function_keeps_its_name_and_result(recorder):
+    @annotate("work")
+    def double(x):
+        """Doc."""
+        return 2 * x
+
+    assert [double(i) for i in range(3)] == [0, 2, 4]
+    assert (double.__name__, double.__doc__) == ("double", "Doc.")
+    assert [region[0] for region in regions(recorder)] == ["work"] * 3
+
+
+def test_a_decorated_function_may_call_itself(recorder):
+    @annotate("down")
+    def down(n):
+        return n and down(n - 1)
+
+    down(2)
+    found = regions(recorder)
+    assert len(found) == 3
+    assert all(outer[2] >= inner[2] for outer, inner in itertools.pairwise(found))
+
+
+def test_exceptions_pass_and_close_the_region(recorder):
+    with pytest.raises(ValueError, match="mine"), annotate("fails"):
+        raise ValueError("mine")
+    assert [region[0] for region in regions(recorder)] == ["fails"]
+
+
+def test_one_object_in_several_threads_at_once(recorder):
+    shared = annotate("shared")
+    inside = threading.Barrier(3)
+
+    def use():
+        with shared:
+            inside.wait()
+
+    threads = [threading.Thread(target=use) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    use()
+    for thread in threads:
+        thread.join()
+    found = regions(recorder)
+    assert len(found) == 3
+    assert len({region[4] for region in found}) == 3
+
+
+def test_begin_and_end_may_cross_functions_and_threads(recorder):
+    handle = annotation_begin("crosses")
+    thread = threading.Thread(target=annotation_end, args=(handle,))
+    thread.start()
+    thread.join()
+    assert [region[0] for region in regions(recorder)] == ["crosses"]
+
+
+def test_while_nothing_records_nothing_happens():
+    assert recorder_module.active is None
+    with annotate("nothing") as region:
+        assert region.name == "nothing"
+    annotation_end(annotation_begin("nothing"))
+    assert annotate("nothing")(lambda x: x)(3) == 3
+
+
+def test_a_region_open_when_the_recording_begins_or_ends(tmp_path):
+    before = annotate("before")
+    before.__enter__()
+    recorder = Recorder(tmp_path / "run", framework="pytorch")
+    recorder.start()
+    before.__exit__(None, None, None)
+    after = annotate("after")
+    after.__enter__()
+    recorder.stop()
+    after.__exit__(None, None, None)
+    assert regions(recorder) == []
+
+
+class Scope:
+    opened: list[str] = []
+    closed: list[str] = []
+
+    def __init__(self, name):
+        self.name = name
+
+    def __enter__(self):
+        Scope.opened.append(self.name)
+
+    def __exit__(self, *exc):
+        Scope.closed.append(self.name)
+
+
+def test_regions_are_mirrored_while_a_deep_window_is_open(recorder, monkeypatch):
+    monkeypatch.setattr(recorder_module, "mirror", Scope)
+    with annotate("seen"):
+        handle = annotation_begin("seen too")
+        annotation_end(handle)
+    monkeypatch.setattr(recorder_module, "mirror", None)
+    with annotate("unseen"):
+        pass
+    assert Scope.opened == ["seen", "seen too"]
+    assert Scope.closed == ["seen too", "seen"]
+    assert [region[0] for region in regions(recorder)] == ["seen", "seen too", "unseen"]
+
+
+def test_a_mirror_that_fails_costs_nothing_but_itself(recorder, monkeypatch):
+    def refuse(name):
+        raise RuntimeError("the window is gone")
+
+    monkeypatch.setattr(recorder_module, "mirror", refuse)
+    with annotate("kept"):
+        pass
+    assert [region[0] for region in regions(recorder)] == ["kept"]

@@ -1,0 +1,107 @@
+"""The converter: a trace becomes a window with its source beside it, in a process of its own."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+
+import pytest
+
+from stepscope.convert import Conversion, convert, main
+from stepscope.errors import StepscopeError
+from stepscope.schema import Kind
+from stepscope.store import RunFolder, read_window
+from tests.builders import TraceBuilder
+
+
+@pytest.fixture
+def worker(tmp_path):
+    worker = RunFolder(tmp_path / "run").create_worker(3, "node1", 4117)
+    worker.write_meta({"framework": "pytorch", "rank": 3, "world_size": 8, "host": "node1", "pid": 4117})
+    return worker
+
+
+def steps_of(window):
+    return sorted(window.events.step[window.events.of_kind(Kind.STEP)].tolist())
+
+
+def test_a_trace_becomes_a_window_with_its_source(worker):
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
+    text = trace.read_bytes()
+    convert(trace, worker.new_window())
+    (folder,) = worker.windows()
+    window = read_window(folder)
+    assert steps_of(window) == [5]
+    assert (window.rank, window.world_size, window.host, window.pid) == (3, 8, "node1", 4117)
+    with gzip.open(folder / "trace.json.gz") as file:
+        assert file.read() == text
+    assert not trace.exists()
+
+
+def test_it_runs_in_a_process_that_the_working_directory_cannot_mislead(worker, tmp_path, monkeypatch):
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
+    (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
+    monkeypatch.chdir(tmp_path)
+    conversion = Conversion(trace, worker.new_window())
+    assert conversion.wait(120)
+    assert conversion.error() is None
+    assert not conversion.running
+    assert steps_of(read_window(worker.windows()[0])) == [5]
+
+
+def test_a_file_that_is_no_trace_stays_and_says_so(worker):
+    trace = worker.path / ".000001.pt.trace.json"
+    trace.write_text("no trace")
+    conversion = Conversion(trace, worker.new_window())
+    assert conversion.wait(120)
+    assert str(trace) in conversion.error()
+    assert trace.exists()
+    assert worker.windows() == []
+
+
+def test_markers_that_were_no_steps_are_taken_out(worker):
+    trace = worker.path / ".000001.pt.trace.json"
+    builder = TraceBuilder()
+    builder.header["stepscope"] = {"void_markers": [0, 2]}
+    builder.step(5, 0, 10).step(5, 20, 100).step(6, 120, 10).step(6, 140, 100).write(trace)
+    convert(trace, worker.new_window())
+    window = read_window(worker.windows()[0])
+    rows = window.events.of_kind(Kind.STEP)
+    assert window.events.dur_ns[rows].tolist() == [100_000, 100_000]
+
+
+def test_launches_without_any_device_work_are_noted(worker):
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).launch(10, 5, correlation=1).launch(20, 5, correlation=2).write(trace)
+    convert(trace, worker.new_window())
+    notes = read_window(worker.windows()[0]).notes
+    (note,) = [note for note in notes if note.code == "requested_but_absent"]
+    assert "2 launches" in note.detail
+
+
+def test_nothing_is_overwritten(worker):
+    folder = worker.new_window()
+    folder.mkdir(parents=True)
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).write(trace)
+    with pytest.raises(StepscopeError, match="exists already"):
+        convert(trace, folder)
+    assert trace.exists()
+
+
+def test_the_command_tells_how_it_is_called(capsys):
+    assert main(["one"]) == 2
+    assert "TRACE FOLDER" in capsys.readouterr().err
+
+
+def test_the_child_imports_no_framework(worker):
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).write(trace)
+    code = (
+        "import sys; from stepscope.convert import main; main(sys.argv[1:]);"
+        "sys.exit(any(m in sys.modules for m in ('torch', 'tensorflow', 'tensorboard')))"
+    )
+    assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code, str(trace), str(worker.new_window())) == 0
