@@ -36,8 +36,9 @@ def start(logdir: str, port: int | None = None, host: str | None = None) -> str:
     Raises:
         StepscopeError: TensorBoard cannot start, for example because the port is taken.
     """
-    from stepscope_tensorboard.plugin import StepscopePlugin
     from tensorboard import default, program
+
+    from stepscope_tensorboard.plugin import StepscopePlugin
 
     plugins = default.get_plugins()
     if StepscopePlugin not in plugins:  # a checkout that is not installed has no entry point
