@@ -32,8 +32,9 @@ demo: $(VENV)/.installed-$(EXTRA)
 
 test: lint test-python test-frontend test-browser
 
+# --no-cache: ruff's cache does not see that a folder became a package, which changes the order of imports
 lint: $(VENV)/.installed-test
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
