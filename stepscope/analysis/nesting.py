@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,14 +101,15 @@ class Paths:
 def paths(tree: Nest, label: np.ndarray) -> Paths:
     """The paths of slices that are called ``label`` (integers >= 0, one a slice)."""
     of = np.full(len(tree.rows), NONE, np.int64)
+    level = np.zeros(len(tree.rows), np.int64)
+    for slices in _by_value(tree.depth):
+        above = tree.parent[slices]
+        level[slices] = np.where(above != NONE, level[above] + 1, 0)
     parents: list[np.ndarray] = []
     labels: list[np.ndarray] = []
     count = 0
     width = int(label.max()) + 1 if len(label) else 1
-    by_depth = np.argsort(tree.depth, kind="stable")
-    borders = np.flatnonzero(np.diff(tree.depth[by_depth], prepend=-1, append=-1))
-    for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):  # levels, not slices
-        slices = by_depth[a:b]
+    for slices in _by_value(level):
         above = tree.parent[slices]
         above = np.where(above != NONE, of[above], NONE)
         distinct, code = np.unique((above + 1) * width + label[slices], return_inverse=True)
@@ -117,3 +119,11 @@ def paths(tree: Nest, label: np.ndarray) -> Paths:
         count += len(distinct)
     none = np.empty(0, np.int64)
     return Paths(of, np.concatenate([none, *parents]), np.concatenate([none, *labels]))
+
+
+def _by_value(values: np.ndarray) -> Iterator[np.ndarray]:
+    """Positions of equal values together, in rising order of the value."""
+    order = np.argsort(values, kind="stable")
+    borders = np.flatnonzero(np.diff(values[order], prepend=-1, append=-1))
+    for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+        yield order[a:b]
