@@ -19,6 +19,7 @@ from stepscope.resources import ResourceHistory
 from stepscope.runs import Worker
 from stepscope.schema import DEVICE_WORK, NONE, Events, Kind
 from stepscope.store import StreamReader
+from stepscope.timeline.context import context
 from stepscope.timeline.lanes import Lanes
 from stepscope.timeline.links import Connection, SegmentLinks
 from stepscope.timeline.live import LiveRows, Names
@@ -67,8 +68,8 @@ class Timeline:
         self.problems: list[str] = []  # windows that could not be read
         self.resources = ResourceHistory() if resources is None else resources
         self._refreshing = threading.Lock()
-        self._lanes = Lanes(worker.host, worker.pid, worker.rank)
-        self._names = Names()
+        self.lanes = Lanes(worker.host, worker.pid, worker.rank)
+        self.names = Names()
         self._live_reader: StreamReader | None = None
         self._live = LiveRows()
         self._monitor_version = 0
@@ -90,19 +91,19 @@ class Timeline:
     @property
     def nbytes(self) -> int:
         """Memory held, roughly."""
-        return sum(segment.nbytes for segment in self._segments()) + 200 * len(self._names.texts)
+        return sum(segment.nbytes for segment in self.segments()) + 200 * len(self.names.texts)
 
     # -- what is asked --------------------------------------------------------------------------------
 
     def tree(self) -> dict[str, Any]:
         """Lanes, steps and the extent, as docs/api.md tells."""
         sizes: dict[int, tuple[int, int, int]] = {}
-        for segment in self._segments():
+        for segment in self.segments():
             for lane_id, (rows, events, busy) in segment.lane_sizes.items():
                 had = sizes.get(lane_id, (0, 0, 0))
                 sizes[lane_id] = (max(rows, had[0]), events + had[1], busy + had[2])
         lanes = []
-        for lane in self._lanes.in_order({k: v[1] for k, v in sizes.items()}, self._training):
+        for lane in self.lanes.in_order({k: v[1] for k, v in sizes.items()}, self._training):
             rows, events, busy_ns = sizes.get(lane.id, (0, 0, 0))
             holds_slices = lane.type in ("thread", "stream")
             lanes.append(
@@ -117,8 +118,8 @@ class Timeline:
                     **({"series": lane.series} if lane.series else {}),
                 }
             )
-        begin_ns, end_ns = self._extent_ns()
-        number, start, end = self._steps()
+        begin_ns, end_ns = self.extent_ns()
+        number, start, end = self.steps()
         return {
             "origin_ns": str(self.origin_ns),
             "t0": begin_ns - self.origin_ns,
@@ -140,7 +141,7 @@ class Timeline:
         pixel_ns = min(max(1, (t1_ns - t0_ns) // max(px, 1)), 1 << 62)
         wanted = sorted(set(lanes))
         parts = []
-        for segment in self._segments():
+        for segment in self.segments():
             # Clipped to the data, since a far-off viewport does not fit into 64 bits; an instant takes up 1 ns.
             begin_ns, end_ns = max(t0_ns, segment.begin_ns), min(t1_ns, segment.end_ns + 1)
             if begin_ns < end_ns:
@@ -160,25 +161,26 @@ class Timeline:
         Raises:
             NoSuchSlice: the row is unknown.
         """
-        segment, event = self._locate(row)
+        segment, event = self.locate(row)
         events = segment.events
         start_ns, dur_ns = int(events.ts_ns[event]), int(events.dur_ns[event])
         return {
             "origin_ns": str(self.origin_ns),
-            **self._place(segment, event),
+            **self.place(segment, event),
             "kind": _KIND_NAMES.get(int(events.kind[event]), "other"),
-            "lane_name": self._lanes.by_id[int(segment.lane[event])].name,
+            "lane_name": self.lanes.by_id[int(segment.lane[event])].name,
             "self": dur_ns - self._children_ns(segment, event),
             "step": self._step_of(segment, event, start_ns),
             "args": _args(events, event),
-            "connections": [self._connection(segment, c) for c in self._links_of(segment).of(event)],
+            **context(segment, self.links_of(segment), event),
+            "connections": [self._connection(segment, c) for c in self.links_of(segment).of(event)],
         }
 
     def find(self, name: str) -> dict[str, Any]:
         """The slices of this very name in order of start: how many, and at most ``MAX_FOUND`` rows."""
-        name_id = self._names.find(name)
+        name_id = self.names.find(name)
         rows, starts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for segment in self._segments() if name_id is not None else []:
+        for segment in self.segments() if name_id is not None else []:
             hits = np.flatnonzero(segment.name == name_id)
             events = np.flatnonzero(np.isin(segment.events.name, hits)) if len(hits) else np.empty(0, np.int64)
             rows.append(events + segment.base)
@@ -189,7 +191,7 @@ class Timeline:
     # -- reading --------------------------------------------------------------------------------------
 
     def _read(self, worker: Worker) -> bool:
-        self._lanes.thread_names.update((worker.meta or {}).get("threads", {}))
+        self.lanes.thread_names.update((worker.meta or {}).get("threads", {}))
         changed = [self._read_windows(worker), self._read_live(worker), self._read_monitor(worker)]
         self.version += any(changed)
         return any(changed)
@@ -206,9 +208,9 @@ class Timeline:
                 self._windows_seen.add(window_id)
                 continue
             events = window.events
-            lane = self._lanes.of_window(window)
+            lane = self.lanes.of_window(window)
             base = sum(len(s.events) for s in self._windows)
-            segment = Segment(events, lane, self._names.ids(events.names), base)
+            segment = Segment(events, lane, self.names.ids(events.names), base)
             self._training.update(np.unique(lane[events.kind == Kind.STEP]).tolist())
             self._window_steps.append(_marked_steps(events))
             self._windows = [*self._windows, segment]  # a new list: others may be walking the old one
@@ -223,10 +225,10 @@ class Timeline:
         table = self._live_reader.read()
         if table.num_rows == 0:
             return False
-        self._live.append(table, self._names)
-        events, tid, track = self._live.events(self._names)
-        lane = self._lanes.of_live(events, tid, track)
-        segment = Segment(events, lane, np.arange(len(self._names.texts), dtype=np.int32), LIVE_BASE)
+        self._live.append(table, self.names)
+        events, tid, track = self._live.events(self.names)
+        lane = self.lanes.of_live(events, tid, track)
+        segment = Segment(events, lane, np.arange(len(self.names.texts), dtype=np.int32), LIVE_BASE)
         self._links.pop(LIVE_BASE, None)
         self._live_segment = segment
         return True
@@ -237,25 +239,27 @@ class Timeline:
         if version == self._monitor_version:
             return False
         self._monitor_version = version
-        return self._lanes.of_series(self.resources.infos())
+        return self.lanes.of_series(self.resources.infos())
 
     def _first_origin(self, worker: Worker) -> int:
         """When the recording began, else the first event: known before anything else is read, and kept."""
         started_ns = (worker.meta or {}).get("started_ns")
-        return started_ns if isinstance(started_ns, int) else self._extent_ns()[0]
+        return started_ns if isinstance(started_ns, int) else self.extent_ns()[0]
 
     # -- inner parts ----------------------------------------------------------------------------------
 
-    def _segments(self) -> list[Segment]:
+    def segments(self) -> list[Segment]:
+        """The deep windows in the order in which they came, then the always-on stream."""
         return self._windows if self._live_segment is None else [*self._windows, self._live_segment]
 
-    def _extent_ns(self) -> tuple[int, int]:
-        filled = [s for s in self._segments() if len(s.events)]
+    def extent_ns(self) -> tuple[int, int]:
+        """Unix ns of the first start and the last end of a slice; of the monitor where there is none."""
+        filled = [s for s in self.segments() if len(s.events)]
         if filled:
             return min(s.begin_ns for s in filled), max(s.end_ns for s in filled)
         return self.resources.extent_ns() or (0, 0)
 
-    def _steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Number, start and end of each step: those of the always-on stream, else those of the windows."""
         live = self._live_segment
         if live is not None:
@@ -266,16 +270,23 @@ class Timeline:
         parts = self._window_steps or [(np.empty(0, np.int64),) * 3]
         return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))  # type: ignore[return-value]
 
-    def _locate(self, row: int) -> tuple[Segment, int]:
-        for segment in self._segments():
+    def locate(self, row: int) -> tuple[Segment, int]:
+        """The segment that holds a row, and the row's place in its events.
+
+        Raises:
+            NoSuchSlice: the row is unknown.
+        """
+        for segment in self.segments():
             if segment.base <= row < segment.base + len(segment.events):
                 return segment, row - segment.base
         raise NoSuchSlice(f"There is no slice {row} in this timeline.")
 
-    def _links_of(self, segment: Segment) -> SegmentLinks:
+    def links_of(self, segment: Segment) -> SegmentLinks:
+        """What the slices of a segment are connected with."""
         return self._links.setdefault(segment.base, SegmentLinks(segment))
 
-    def _place(self, segment: Segment, event: int) -> dict[str, Any]:
+    def place(self, segment: Segment, event: int) -> dict[str, Any]:
+        """Row, name, lane, depth, start and duration of a slice."""
         events = segment.events
         return {
             "row": segment.base + event,
@@ -287,7 +298,7 @@ class Timeline:
         }
 
     def _connection(self, segment: Segment, connection: Connection) -> dict[str, Any]:
-        place = self._place(segment, connection.event)
+        place = self.place(segment, connection.event)
         return {"type": connection.type, **place, "latency": connection.latency_ns}
 
     def _children_ns(self, segment: Segment, event: int) -> int:
@@ -298,7 +309,7 @@ class Timeline:
             return 0
         inside = segment.children(event)
         if segment is self._live_segment and events.kind[event] == Kind.STEP:
-            phases = self._lanes.phases_beside(int(segment.lane[event]))
+            phases = self.lanes.phases_beside(int(segment.lane[event]))
             start_ns = int(events.ts_ns[event])
             inside = segment.within(phases, 0, start_ns, start_ns + int(events.dur_ns[event]))
         return int(events.dur_ns[inside].sum())
@@ -310,18 +321,18 @@ class Timeline:
         if told != NONE:
             return told
         if int(segment.events.kind[event]) in DEVICE_WORK:
-            call = self._links_of(segment).launch_of(event)
+            call = self.links_of(segment).launch_of(event)
             if call is None:
                 return None
             at_ns = int(segment.events.ts_ns[call])
-        number, start, end = self._steps()
+        number, start, end = self.steps()
         at = int(np.searchsorted(start, at_ns, "right")) - 1
         return int(number[at]) if at >= 0 and at_ns < end[at] and number[at] != NONE else None
 
     def _table(self, columns: dict[str, np.ndarray]) -> pa.Table:
-        used = np.zeros(len(self._names.texts), bool)
+        used = np.zeros(len(self.names.texts), bool)
         used[columns["name"]] = True
-        names = pa.array([self._names.texts[i] for i in np.flatnonzero(used).tolist()], pa.utf8())
+        names = pa.array([self.names.texts[i] for i in np.flatnonzero(used).tolist()], pa.utf8())
         index = (np.cumsum(used) - 1).astype(np.int32)[columns["name"]]
         arrays = {
             "lane": columns["lane"],

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from stepscope.analysis.autograd import Autograd, link_backward
 from stepscope.analysis.launches import Links, link
-from stepscope.schema import DEVICE_WORK, NONE, RUNTIME_CALLS, Events, Kind
+from stepscope.schema import DEVICE_WORK, NONE, RUNTIME_CALLS, Kind
 from stepscope.timeline.segment import Segment
 
 #: The most runs that are listed for one operator.
 MAX_RUNS = 100
-
-_SEQUENCE = re.compile(r'"Sequence number"\s*:\s*(\d+)')
-_FORWARD_THREAD = re.compile(r'"Fwd thread id"\s*:\s*(\d+)')
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,7 @@ class SegmentLinks:
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._events = segment.events
+        self.groups: dict[str, tuple[np.ndarray, list[str]]] = {}  # stepscope.timeline.grouping
 
     def of(self, event: int) -> list[Connection]:
         """The connections of one slice."""
@@ -53,14 +51,15 @@ class SegmentLinks:
 
     def launch_of(self, event: int) -> int | None:
         """The call that started a piece of device work."""
-        links = self._links
+        links = self.launches
         at = int(np.searchsorted(links.run, event))
         if at == len(links.run) or links.run[at] != event or links.call_of_run[at] == NONE:
             return None
         return int(links.call[links.call_of_run[at]])
 
     @cached_property
-    def _links(self) -> Links:
+    def launches(self) -> Links:
+        """Calls of the device runtime and the work that they started."""
         return link(self._events)
 
     def _of_run(self, event: int) -> list[Connection]:
@@ -71,7 +70,7 @@ class SegmentLinks:
         return [] if operator is None else [Connection("operator", operator)]
 
     def _runs_of(self, calls: list[int]) -> list[Connection]:
-        links = self._links
+        links = self.launches
         positions = np.flatnonzero(np.isin(links.call, np.array(calls, dtype=np.int64)))
         runs = np.flatnonzero(np.isin(links.call_of_run, positions))
         pairs = [(int(links.run[r]), int(links.call[links.call_of_run[r]])) for r in runs[:MAX_RUNS].tolist()]
@@ -80,7 +79,7 @@ class SegmentLinks:
 
     def _calls_inside(self, event: int) -> list[int]:
         e = self._events
-        calls = self._links.call
+        calls = self.launches.call
         ts = e.ts_ns[calls]
         begin, end = int(e.ts_ns[event]), int(e.ts_ns[event] + e.dur_ns[event])
         inside = (self._segment.lane[calls] == self._segment.lane[event]) & (ts >= begin) & (ts < end)
@@ -101,43 +100,20 @@ class SegmentLinks:
         return dict(zip(self._events.external_id[rows].tolist(), rows.tolist(), strict=True))
 
     def _across_autograd(self, event: int) -> list[Connection]:
-        forward, backward = self._autograd
-        number, is_backward = _sequence(self._events, event)
-        if number is None:
-            return []
-        if is_backward:
-            return [Connection("forward", forward[number])] if number in forward else []
-        created = forward.get(number) == event and number in backward
-        return [Connection("backward", backward[number])] if created else []
+        """Backward nodes of a forward operator, or the forward operator of the node that a slice lies in."""
+        autograd = self.autograd
+        nodes = autograd.node[autograd.forward == event]
+        if len(nodes):
+            order = np.argsort(self._events.ts_ns[nodes], kind="stable")
+            return [Connection("backward", node) for node in nodes[order][:MAX_RUNS].tolist()]
+        for slice_ in (event, *self._segment.ancestors(event)):
+            at = np.flatnonzero(autograd.node == slice_)
+            if len(at):
+                forward = int(autograd.forward[at[0]])
+                return [] if forward == NONE else [Connection("forward", forward)]
+        return []
 
     @cached_property
-    def _autograd(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Forward and backward operators by sequence number.
-
-        Operators that make no graph node carry the number of the next one, so of several forward operators
-        the one that started last made the node. Of backward operators the outermost counts.
-        """
-        e = self._events
-        forward: dict[int, int] = {}
-        backward: dict[int, int] = {}
-        rows = np.flatnonzero((e.kind == Kind.OP) & (e.args != NONE))
-        for row in rows[np.argsort(e.ts_ns[rows], kind="stable")].tolist():
-            number, is_backward = _sequence(e, row)
-            if number is None:
-                continue
-            if is_backward:
-                backward.setdefault(number, row)
-            else:
-                forward[number] = row
-        return forward, backward
-
-
-def _sequence(events: Events, event: int) -> tuple[int | None, bool]:
-    """The autograd sequence number of an operator, and whether it runs in the backward pass."""
-    index = int(events.args[event])
-    if index == NONE:
-        return None, False
-    text = events.args_values[index]
-    number = _SEQUENCE.search(text)
-    thread = _FORWARD_THREAD.search(text)
-    return (int(number[1]) if number else None), bool(thread and int(thread[1]))
+    def autograd(self) -> Autograd:
+        """Backward nodes and their forward operators."""
+        return link_backward(self._events)

@@ -17,6 +17,7 @@ from stepscope_tensorboard.logdirs import Root
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Routes
 from stepscope_tensorboard.sessions import Sessions
+from stepscope_tensorboard.timeline_routes import TimelineRoutes
 
 log = logging.getLogger("stepscope")
 
@@ -33,20 +34,22 @@ class Api:
     def __init__(self, roots: Sequence[Root], memory_bytes: int | None = None) -> None:
         self._roots = roots
         self._imports = Imports()
-        self._routes = Routes(
-            Listing(roots), Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
-        )
+        sessions = Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
+        listing = Listing(roots)
+        self._routes = Routes(listing, sessions)
         # Versions are counted from 0 in each process: the tag of another one must not match.
         self._process = secrets.token_hex(4)
         self.routes: dict[str, Callable[[Parameters], Made]] = {
             "runs": self._routes.runs,
             "summary": self._routes.summary,
             "steps": self._routes.steps,
+            "steps/overview": self._routes.steps_overview,
             "resources": self._routes.resources,
             "timeline/tree": self._routes.timeline_tree,
             "timeline/view": self._routes.timeline_view,
             "timeline/slice": self._routes.timeline_slice,
             "timeline/find": self._routes.timeline_find,
+            **TimelineRoutes(listing, sessions).routes(),
         }
 
     def answer(self, route: str, query: Mapping[str, str], known_etag: str | None = None) -> Answer:

@@ -15,6 +15,9 @@ class Parameters:
     def __init__(self, query: Mapping[str, str]) -> None:
         self._query = query
 
+    def has(self, name: str) -> bool:
+        return name in self._query
+
     def text(self, name: str) -> str:
         value = self._query.get(name)
         if value is None:
@@ -36,7 +39,7 @@ class Parameters:
         return value
 
     def optional_integer(self, name: str) -> int | None:
-        return self.integer(name) if name in self._query else None
+        return self.integer(name) if self.has(name) else None
 
     def integers(self, name: str) -> list[int]:
         """A list such as ``3,5,7``; empty text is the empty list."""
@@ -45,3 +48,16 @@ class Parameters:
             return [int(part) for part in text.split(",")] if text else []
         except ValueError:
             raise Problem(400, f"The parameter {name} must be integers with commas between them.") from None
+
+    def optional_integers(self, name: str) -> list[int] | None:
+        return self.integers(name) if self.has(name) else None
+
+    def flag(self, name: str) -> bool:
+        """``1`` or ``0``, the default."""
+        return self.integer(name, 0, least=0, most=1) == 1
+
+    def choice(self, name: str, allowed: tuple[str, ...]) -> str:
+        value = self.text(name)
+        if value not in allowed:
+            raise Problem(400, f"The parameter {name} must be one of {', '.join(allowed)}.")
+        return value

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.steps import Steps
 from stepscope.runs import Run, Worker
-from stepscope.schema import ACTIVITIES, PHASES
 from stepscope.summary import Analysis, note_ranks, step_time
 from stepscope.timeline import NoSuchSlice
+from stepscope.timeline.grouping import GROUPINGS, with_group
 from stepscope_tensorboard.answers import ARROW, Answer, Problem, arrow_bytes, json_answer
+from stepscope_tensorboard.bounds import bounded
 from stepscope_tensorboard.listing import Listing, describe, known_rank
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.sessions import Session, Sessions, Summarised
+from stepscope_tensorboard.step_pages import overview_impl, steps_impl
 
-#: Rows of the tables of kernels and operators that ``summary`` sends.
-TABLE_ROWS = 200
 MAX_PIXELS = 20_000
 MAX_POINTS = 20_000
 MAX_STEPS = 100_000
+MIN_OVERVIEW = 6
 
 
 class Routes:
@@ -52,6 +52,14 @@ class Routes:
             steps_impl(summary.analysis, origin_ns(worker, summary.analysis), offset, limit)
         )
 
+    def steps_overview(self, p: Parameters) -> Made:
+        points = p.integer("points", 1500, least=MIN_OVERVIEW, most=MAX_POINTS)
+        _, worker, session = self._worker(p)
+        summary = session.summary(worker)
+        return str(summary.updated_ns), lambda: json_answer(
+            overview_impl(summary.analysis, origin_ns(worker, summary.analysis), points)
+        )
+
     def resources(self, p: Parameters) -> Made:
         t0, t1 = p.optional_integer("t0"), p.optional_integer("t1")
         points = p.integer("points", 600, least=1, most=MAX_POINTS)
@@ -67,11 +75,17 @@ class Routes:
     def timeline_view(self, p: Parameters) -> Made:
         t0, t1, px = p.integer("t0"), p.integer("t1"), p.integer("px", least=1, most=MAX_PIXELS)
         lanes = p.integers("lanes")
+        by = p.choice("by", GROUPINGS) if p.has("by") else None
         if t1 < t0:
             raise Problem(400, "The parameter t1 must not lie before t0.")
         _, worker, session = self._worker(p)
         timeline = session.timeline(worker)
-        return str(timeline.version), lambda: Answer(200, ARROW, arrow_bytes(timeline.view(t0, t1, px, lanes)))
+
+        def made() -> Answer:
+            table = timeline.view(t0, t1, px, lanes)
+            return Answer(200, ARROW, arrow_bytes(table if by is None else with_group(timeline, table, by)))
+
+        return str(timeline.version), made
 
     def timeline_slice(self, p: Parameters) -> Made:
         row = p.integer("row")
@@ -111,16 +125,14 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
     """The summary of one worker."""
     analysis = summary.analysis
     origin = origin_ns(worker, analysis)
-    about = dict(analysis.summary)
+    about = bounded(analysis.summary, origin)
     about.pop("steps")
     about["step_count"] = None if analysis.steps is None else len(analysis.steps)
-    for table, count in (("kernels", "kernel_count"), ("operators", "operator_count")):
-        about[count] = None if about[table] is None else len(about[table])
-        about[table] = about[table] and about[table][:TABLE_ROWS]
     about["quality"] = list(about["quality"])  # the analysis is kept: notes on the run are not added to it
     peers: list[dict[str, Any]] = [{"rank": known_rank(w), "quality": []} for w in run.workers if w.id != worker.id]
     note_ranks([about, *peers])
-    coverage = about.pop("coverage")
+    coverage = dict(about.pop("coverage"))
+    coverage["phased_steps"] = None if analysis.phases is None else int(np.count_nonzero(analysis.phases.measured))
     moments = {k: None if coverage[k] is None else coverage[k] - origin for k in ("first_ns", "last_ns")}
     meta = worker.meta or {}
     return {
@@ -137,51 +149,6 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
         "versions": meta.get("versions"),
         "refused": meta.get("refused"),
     }
-
-
-def steps_impl(analysis: Analysis, origin: int, offset: int, limit: int) -> dict[str, Any]:
-    """A page of the steps, column by column."""
-    steps = analysis.steps
-    count = 0 if steps is None else len(steps)
-    page = np.arange(min(offset, count), min(offset + limit, count))
-    phases = analysis.phases
-    return {
-        "origin_ns": str(origin),
-        "count": count,
-        "offset": offset,
-        **_step_columns(steps, page, origin),
-        "activity": _classes(analysis.activity, ACTIVITIES, None if steps is None else steps.deep, page),
-        "phase": _classes(phases.ns if phases else None, PHASES, phases.measured if phases else None, page),
-    }
-
-
-def _step_columns(steps: Steps | None, page: np.ndarray, origin: int) -> dict[str, list]:
-    if steps is None:
-        return {k: [] for k in ("id", "label", "start", "host", "duration", "complete", "inferred", "averaged")}
-    return {
-        "id": [number if number >= 0 else None for number in steps.id[page].tolist()],
-        "label": [steps.label[i] for i in page.tolist()],
-        "start": (steps.start_ns[page] - origin).tolist(),
-        "host": steps.host_ns[page].tolist(),
-        "duration": steps.duration_ns[page].tolist(),
-        "complete": steps.complete[page].tolist(),
-        "inferred": steps.inferred[page].tolist(),
-        "averaged": [n if n > 1 else None for n in steps.averaged[page].tolist()],
-    }
-
-
-def _classes(
-    columns: dict[str, np.ndarray] | None, names: tuple[str, ...], holds: np.ndarray | None, page: np.ndarray
-) -> dict[str, list[int | None]]:
-    """Each class's time in each step of a page; None where it was not measured."""
-    if columns is None or holds is None:
-        return {name: [None] * len(page) for name in names}
-    measured = holds[page].tolist()
-    out = {}
-    for name in names:
-        values = columns[name][page].tolist() if name in columns else [None] * len(page)
-        out[name] = [value if ok else None for value, ok in zip(values, measured, strict=True)]
-    return out
 
 
 def resources_impl(worker: Worker, session: Session, t0: int | None, t1: int | None, points: int) -> dict[str, Any]:

@@ -1,0 +1,223 @@
+"""A part of a timeline for other tools: a trace that Perfetto, chrome://tracing and stepscope read, or a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from stepscope.errors import StepscopeError
+from stepscope.schema import DEVICE_WORK, NONE, Kind
+from stepscope.timeline import Timeline
+from stepscope.timeline.segment import Segment
+from stepscope.timeline.select import absolute, below, pick
+
+#: The most slices of one export: a browser holds it in memory, and Perfetto opens it in a few seconds.
+MAX_SLICES = 500_000
+
+#: The categories that PyTorch's profiler gives these kinds.
+_CATEGORY = {
+    Kind.STEP: "user_annotation",
+    Kind.PHASE: "user_annotation",
+    Kind.ANNOTATION: "user_annotation",
+    Kind.OP: "cpu_op",
+    Kind.PYTHON: "python_function",
+    Kind.MODULE: "python_function",
+    Kind.RUNTIME: "cuda_runtime",
+    Kind.LAUNCH: "cuda_runtime",
+    Kind.SYNC: "cuda_runtime",
+    Kind.KERNEL: "kernel",
+    Kind.COLLECTIVE: "kernel",
+    Kind.MEMCPY: "gpu_memcpy",
+    Kind.MEMSET: "gpu_memset",
+    Kind.DATALOADER: "user_annotation",
+    Kind.OVERHEAD: "overhead",
+    Kind.DEVICE_ANNOTATION: "gpu_user_annotation",
+}
+_IDS = {"correlation": "correlation", "external_id": "External id", "stream": "stream", "device": "device"}
+#: A spreadsheet takes texts that begin so for formulas, and names of traces are anybody's.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class TooMuch(StepscopeError):
+    """More slices than one export holds."""
+
+
+def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> dict[str, Any]:
+    """The slices that meet [t0, t1) on the given lanes (and those below) as a Chrome trace, whole ones.
+
+    Times are microseconds after ``baseTimeNanoseconds``. Device work keeps its ids, so that launches and runs join
+    again; arrows between them are written too. Rows of a stream become threads of their own, since Perfetto drops
+    slices that overlap in one.
+
+    Raises:
+        TooMuch: there are more than ``MAX_SLICES``.
+    """
+    tracks = _Tracks(timeline)
+    events: list[dict[str, Any]] = []
+    base_ns = timeline.origin_ns
+    for segment, lane, depth, at in _slices(timeline, t0, t1, lanes):
+        pid, tid = tracks.of(lane, depth)
+        e = segment.events
+        flows = timeline.links_of(segment).launches if segment.events.lanes else None
+        calls = set() if flows is None else set(flows.call[flows.linked].tolist())
+        args = _Args(segment)
+        for i in at.tolist():
+            kind = int(e.kind[i])
+            event = {
+                "ph": "X",
+                "cat": _CATEGORY.get(Kind(kind), "other") if kind < len(Kind) else "other",
+                "name": e.text(i),
+                "pid": pid,
+                "tid": tid,
+                "ts": (int(e.ts_ns[i]) - base_ns) / 1000,
+                "dur": int(e.dur_ns[i]) / 1000,
+                "args": args.of(i),
+            }
+            events.append(event)
+            if e.correlation[i] > 0 and (kind in DEVICE_WORK or i in calls):
+                ends = kind in DEVICE_WORK
+                events.append(
+                    {
+                        **{k: event[k] for k in ("pid", "tid", "ts")},
+                        "ph": "f" if ends else "s",
+                        "id": int(e.correlation[i]),
+                        "cat": "ac2g",
+                        "name": "ac2g",
+                        **({"bp": "e"} if ends else {}),
+                    }
+                )
+    return {
+        "schemaVersion": 1,
+        "baseTimeNanoseconds": base_ns,
+        "displayTimeUnit": "ns",
+        "traceEvents": tracks.metadata() + events,
+    }
+
+
+def table_csv(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> str:
+    """The same slices as a table, by lane, depth and start; times in ns.
+
+    Raises:
+        TooMuch: there are more than ``MAX_SLICES``.
+    """
+    out = io.StringIO()
+    write = csv.writer(out, lineterminator="\r\n")
+    write.writerow(
+        ("name", "kind", "lane", "depth", "start_ns", "start_unix_ns", "duration_ns", "step", "correlation", "args")
+    )
+    paths = _paths(timeline)
+    for segment, lane, depth, at in _slices(timeline, t0, t1, lanes):
+        e = segment.events
+        args = _Args(segment)
+        for i in at.tolist():
+            ts = int(e.ts_ns[i])
+            kind = int(e.kind[i])
+            texts = (e.text(i), Kind(kind).name.lower() if kind < len(Kind) else "other", paths[lane])
+            step, correlation = (int(c[i]) if c[i] != NONE else "" for c in (e.step, e.correlation))
+            told = args.of(i)
+            write.writerow(
+                (
+                    *map(_cell, texts),
+                    depth,
+                    ts - timeline.origin_ns,
+                    ts,
+                    int(e.dur_ns[i]),
+                    step,
+                    correlation,
+                    msgspec.json.encode(told).decode() if told else "",
+                )
+            )
+    return out.getvalue()
+
+
+def _slices(
+    timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None
+) -> list[tuple[Segment, int, int, np.ndarray]]:
+    """(segment, lane, depth, places in its events) of each row that is exported."""
+    picked = list(pick(timeline, *absolute(timeline, t0, t1), below(timeline, lanes)))
+    count = sum(p.hi - p.lo for p in picked)
+    if count > MAX_SLICES:
+        raise TooMuch(
+            f"This part of the timeline holds {count:,} slices and an export at most {MAX_SLICES:,}; "
+            "zoom in or choose fewer lanes."
+        )
+    return [(p.segment, p.lane, p.depth, p.segment.at(np.arange(p.lo, p.hi))) for p in picked]
+
+
+class _Args:
+    """The args of slices with their ids and sizes; distinct texts are read once."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._events = segment.events
+        self._read: dict[int, dict[str, Any]] = {NONE: {}}
+
+    def of(self, event: int) -> dict[str, Any]:
+        e = self._events
+        index = int(e.args[event])
+        if index not in self._read:
+            try:
+                own = json.loads(e.args_values[index])
+            except json.JSONDecodeError:
+                own = e.args_values[index]
+            self._read[index] = own if isinstance(own, dict) else {"args": own}
+        ids = {text: int(getattr(e, column)[event]) for column, text in _IDS.items()}
+        size = {"bytes": int(e.bytes[event])} if e.bytes[event] != NONE else {}
+        return {**self._read[index], **{k: v for k, v in ids.items() if v != NONE}, **size}
+
+
+class _Tracks:
+    """Processes and threads of the trace: a process for each parent of lanes, a thread for each lane."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._order = {entry["id"]: i for i, entry in enumerate(timeline.tree()["lanes"])}
+        self._pid: dict[int | None, int] = {}
+        self._tid: dict[tuple[int, int], int] = {}
+
+    def of(self, lane: int, depth: int) -> tuple[int, int]:
+        about = self._timeline.lanes.by_id[lane]
+        row = depth if about.type == "stream" else 0
+        pid = self._pid.setdefault(about.parent, self._own_pid(about.parent))
+        return pid, self._tid.setdefault((lane, row), len(self._tid) + 1)
+
+    def metadata(self) -> list[dict[str, Any]]:
+        by_id = self._timeline.lanes.by_id
+        out: list[dict[str, Any]] = []
+
+        def tell(what: str, pid: int, tid: int, **args: Any) -> None:
+            out.append({"ph": "M", "name": what, "pid": pid, "tid": tid, "ts": 0, "args": args})
+
+        for parent, pid in self._pid.items():
+            name = by_id[parent].name if parent is not None else "process"
+            tell("process_name", pid, 0, name=name)
+            tell("process_sort_index", pid, 0, sort_index=self._order.get(parent or NONE, 0))
+            if parent is not None and by_id[parent].type == "device":
+                tell("process_labels", pid, 0, labels=name.split(" · ")[0])
+        for (lane, row), tid in self._tid.items():
+            pid = self._pid[by_id[lane].parent]
+            tell("thread_name", pid, tid, name=f"{by_id[lane].name}{f' (row {row + 1})' if row else ''}")
+            tell("thread_sort_index", pid, tid, sort_index=self._order.get(lane, 0) * 100 + row)
+        return out
+
+    def _own_pid(self, parent: int | None) -> int:
+        # Devices take small numbers, as PyTorch's profiler numbers them; processes some that no device has.
+        is_device = parent is not None and self._timeline.lanes.by_id[parent].type == "device"
+        return len(self._pid) + (0 if is_device else 1000)
+
+
+def _paths(timeline: Timeline) -> dict[int, str]:
+    paths: dict[int, str] = {}
+    for entry in timeline.tree()["lanes"]:
+        above = paths.get(entry["parent"])
+        paths[entry["id"]] = entry["name"] if above is None else f"{above} / {entry['name']}"
+    return paths
+
+
+def _cell(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text

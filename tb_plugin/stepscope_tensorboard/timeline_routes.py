@@ -1,0 +1,136 @@
+"""The routes of the timeline beyond what draws it: areas, search, neighbours, arrows, other ranks, export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stepscope.runs import Worker
+from stepscope.timeline import NoSuchSlice, Timeline
+from stepscope.timeline.area import area
+from stepscope.timeline.arrows import MAX_ARROWS, arrows
+from stepscope.timeline.export import TooMuch, chrome_trace, table_csv
+from stepscope.timeline.neighbours import neighbour
+from stepscope.timeline.peers import peer
+from stepscope.timeline.search import MAX_HITS, BadPattern, search
+from stepscope_tensorboard.answers import JSON, Answer, Problem, json_answer, json_bytes
+from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.sessions import Sessions
+
+MAX_BUCKETS = 4000
+_CSV = "text/csv; charset=utf-8"
+
+Made = tuple[str | None, Callable[[], Answer]]
+
+
+class TimelineRoutes:
+    """Each method is a route, as in ``routes.Routes``."""
+
+    def __init__(self, listing: Listing, sessions: Sessions) -> None:
+        self._listing = listing
+        self._sessions = sessions
+
+    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+        """The routes by name."""
+        return {
+            "timeline/area": self.area,
+            "timeline/search": self.search,
+            "timeline/neighbour": self.neighbour,
+            "timeline/arrows": self.arrows,
+            "timeline/peer": self.peer,
+            "timeline/export": self.export,
+        }
+
+    def area(self, p: Parameters) -> Made:
+        t0, t1 = _interval(p)
+        lanes = p.optional_integers("lanes")
+        _, timeline = self._timeline(p)
+        return str(timeline.version), lambda: json_answer(area(timeline, t0, t1, lanes))
+
+    def search(self, p: Parameters) -> Made:
+        text = p.text("text")
+        regex, case, exact = p.flag("regex"), p.flag("case"), p.flag("exact")
+        where = p.choice("where", ("names", "args", "both")) if p.has("where") else "names"
+        offset = p.integer("offset", 0, least=0)
+        limit = p.integer("limit", MAX_HITS, least=0, most=MAX_HITS)
+        buckets = p.integer("buckets", 0, least=0, most=MAX_BUCKETS)
+        _, timeline = self._timeline(p)
+
+        def made() -> Answer:
+            try:
+                found = search(
+                    timeline,
+                    text,
+                    regex=regex,
+                    match_case=case,
+                    in_names=where != "args",
+                    in_args=where != "names",
+                    exact=exact,
+                    offset=offset,
+                    limit=limit,
+                    buckets=buckets,
+                )
+            except BadPattern as error:
+                raise Problem(400, str(error)) from error
+            return json_answer(found)
+
+        return str(timeline.version), made
+
+    def neighbour(self, p: Parameters) -> Made:
+        row, by = p.integer("row"), p.integer("by", least=-1, most=1)
+        _, timeline = self._timeline(p)
+        try:
+            found = neighbour(timeline, row, 1 if by >= 0 else -1)
+        except NoSuchSlice as error:
+            raise Problem(404, str(error)) from error
+        return None, lambda: json_answer({"origin_ns": str(timeline.origin_ns), "slice": found})
+
+    def arrows(self, p: Parameters) -> Made:
+        t0, t1 = _interval(p)
+        lanes = p.optional_integers("lanes")
+        limit = p.integer("limit", MAX_ARROWS, least=1, most=MAX_ARROWS)
+        _, timeline = self._timeline(p)
+        return str(timeline.version), lambda: json_answer(arrows(timeline, t0, t1, lanes, limit))
+
+    def peer(self, p: Parameters) -> Made:
+        lane = p.integer("lane")
+        _, timeline = self._timeline(p)
+        _, other = self._timeline(p, "peer")
+        if lane not in timeline.lanes.by_id:
+            raise Problem(404, f"There is no lane {lane} in this timeline.")
+        return f"{timeline.version}-{other.version}", lambda: json_answer(peer(timeline, lane, other))
+
+    def export(self, p: Parameters) -> Made:
+        t0, t1 = _interval(p)
+        lanes = p.optional_integers("lanes")
+        to = p.choice("to", ("trace", "csv"))
+        worker, timeline = self._timeline(p)
+
+        def made() -> Answer:
+            try:
+                if to == "csv":
+                    return _file(_CSV, table_csv(timeline, t0, t1, lanes).encode(), worker, "csv")
+                return _file(JSON, json_bytes(chrome_trace(timeline, t0, t1, lanes)), worker, "pt.trace.json")
+            except TooMuch as error:
+                raise Problem(400, str(error)) from error
+
+        return str(timeline.version), made
+
+    def _timeline(self, p: Parameters, worker: str = "worker") -> tuple[Worker, Timeline]:
+        run, found = self._listing.worker(p.text("run"), p.text(worker))
+        return found, self._sessions.of(run.id, found).timeline(found)
+
+
+def _interval(p: Parameters) -> tuple[int, int]:
+    t0, t1 = p.integer("t0"), p.integer("t1")
+    if t1 < t0:
+        raise Problem(400, "The parameter t1 must not lie before t0.")
+    return t0, t1
+
+
+def _file(content_type: str, body: bytes, worker: Worker, ending: str) -> Answer:
+    """An answer that a browser saves. The name holds letters that every file system takes, and none of a header."""
+    rank = "" if worker.rank is None else f"-rank{worker.rank}"
+    return Answer(
+        200, content_type, body, headers={"Content-Disposition": f'attachment; filename="timeline{rank}.{ending}"'}
+    )

@@ -1,0 +1,82 @@
+"""The routes of areas, search, neighbours, arrows, other ranks and exports."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from stepscope_tensorboard.api import Api
+from tests.tb.test_api import api_of, ask, get, traced
+
+
+@pytest.fixture
+def api(tmp_path: Path) -> Api:
+    """Two ranks: a step [0, 100) us, an operator that launches gemm [20, 80)."""
+    for rank in (0, 1):
+        traced(tmp_path / "two" / f"r{rank}.pt.trace.json", rank)
+    return api_of(tmp_path)
+
+
+WORKER = {"run": "two", "worker": "r0.pt.trace.json"}
+
+
+def lane(api: Api, type: str) -> int:
+    return next(e["id"] for e in get(api, "timeline/tree", **WORKER)["lanes"] if e["type"] == type)
+
+
+def test_an_area(api: Api) -> None:
+    found = get(api, "timeline/area", **WORKER, t0=0, t1=50_000, lanes=lane(api, "stream"))
+    assert (found["busy"], found["idle"], found["names"]["name"]) == (30_000, 20_000, ["gemm"])
+    assert get(api, "timeline/area", **WORKER, t0=0, t1=50_000)["count"] == 4
+
+
+def test_a_search_and_its_mistakes(api: Api) -> None:
+    assert get(api, "timeline/search", **WORKER, text="^g.mm$", regex=1, where="both")["names"] == ["gemm"]
+    for query in ({"text": "(", "regex": 1}, {"text": ""}, {"text": "x", "where": "nowhere"}, {"text": "x", "case": 2}):
+        assert "error" in get(api, "timeline/search", 400, **WORKER, **query)
+
+
+def test_a_neighbour_and_none(api: Api) -> None:
+    row = get(api, "timeline/find", **WORKER, name="gemm")["rows"][0]
+    assert get(api, "timeline/neighbour", **WORKER, row=row, by=1)["slice"] is None
+    assert "error" in get(api, "timeline/neighbour", 404, **WORKER, row=10_000, by=1)
+
+
+def test_arrows(api: Api) -> None:
+    found = get(api, "timeline/arrows", **WORKER, t0=0, t1=100_000)
+    assert (found["count"], found["type"], found["from_t"], found["to_t"]) == (1, ["run"], [15_000], [20_000])
+
+
+def test_a_peer(api: Api) -> None:
+    found = get(api, "timeline/peer", **WORKER, peer="r1.pt.trace.json", lane=lane(api, "stream"))
+    assert (found["lane"], found["steps"]["id"]) == (lane(api, "stream"), [5])
+    assert "error" in get(api, "timeline/peer", 404, **WORKER, peer="nobody", lane=1)
+    assert "error" in get(api, "timeline/peer", 404, **WORKER, peer="r1.pt.trace.json", lane=1)
+
+
+@pytest.mark.parametrize(("to", "ending"), [("trace", "pt.trace.json"), ("csv", "csv")])
+def test_exports_are_files(api: Api, to: str, ending: str) -> None:
+    answer = ask(api, "timeline/export", **WORKER, t0=0, t1=100_000, to=to)
+    assert answer.status == 200
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="timeline-rank0.{ending}"'
+    names: list[Any]
+    if to == "csv":
+        names = [row["name"] for row in csv.DictReader(io.StringIO(answer.body.decode()))]
+    else:
+        names = [e["name"] for e in json.loads(answer.body)["traceEvents"] if e["ph"] == "X"]
+    assert sorted(names) == ["ProfilerStep#5", "aten::mm", "cudaLaunchKernel", "gemm"]
+
+
+def test_a_view_by_stream(api: Api) -> None:
+    lanes = ",".join(str(e["id"]) for e in get(api, "timeline/tree", **WORKER)["lanes"])
+    answer = ask(api, "timeline/view", **WORKER, t0=0, t1=100_000, px=1000, lanes=lanes, by="stream")
+    table = pa.ipc.open_stream(answer.body).read_all()
+    groups = dict(zip(table.column("name").to_pylist(), table.column("group").to_pylist(), strict=True))
+    assert groups["gemm"] == groups["cudaLaunchKernel"] == "GPU 0 stream 7"
+    assert ask(api, "timeline/view", **WORKER, t0=0, t1=1, px=1, lanes="1", by="mood").status == 400
