@@ -40,7 +40,8 @@ def queue_order(events: Events, rows: np.ndarray, apart: np.ndarray | None = Non
         queue = np.unique(queue, return_inverse=True)[1] * (int(apart.max(initial=0)) + 1) + apart
     start = events.ts_ns[rows]
     end = start + events.dur_ns[rows]
-    order = np.lexsort((events.name[rows], end, start, queue))
+    # Records of the same moments are put in an order of their own, in whatever order rows come.
+    order = np.lexsort((events.correlation[rows], events.kind[rows], events.name[rows], end, start, queue))
     position = np.empty(len(rows), np.int64)
     position[order] = np.arange(len(rows))
     queue, start, end = queue[order], start[order], end[order]
