@@ -99,7 +99,8 @@ def describe(run: Run) -> dict[str, Any]:
 
 def _describe_worker(worker: Worker) -> dict[str, Any]:
     names = ("rank", "world_size", "host", "pid", "framework")
-    return {"id": worker.id, "live": worker.is_live, **{name: _known(worker, name) for name in names}}
+    source = "file" if isinstance(worker, FileWorker) else "recording"
+    return {"id": worker.id, "source": source, "live": worker.is_live, **{n: _known(worker, n) for n in names}}
 
 
 def known_rank(worker: Worker) -> int | None:
