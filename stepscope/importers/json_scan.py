@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
 
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.json_careful import PADDING, Damage, RawEvent, decode_events, read_carefully
@@ -28,26 +28,34 @@ _TAIL_BYTES = 1 << 20
 _HEADER_BYTES = 128 << 20
 REPAIRED = "Text that is no valid JSON was put right; names may look odd."
 
+T = TypeVar("T")
+
 
 class NotATrace(Exception):
     """The bytes are no JSON document with trace events; the message says what is wrong."""
 
 
-class EventScanner:
+class EventScanner(Generic[T]):
     """Reads one trace. After ``batches`` is exhausted, ``header`` holds the document's other members
-    (from before and after the events) and ``notes`` what was repaired, lost or cut."""
+    (from before and after the events) and ``notes`` what was repaired, lost or cut.
 
-    def __init__(self, source: ByteSource) -> None:
+    Args:
+        scan: another way to read a stretch [start, end) of a text, which begins between two events; it returns
+            None wherever it is not sure that strict parsing would accept the stretch.
+    """
+
+    def __init__(self, source: ByteSource, scan: Callable[[bytes, int, int], T | None] | None = None) -> None:
         self.header: dict[str, Any] = {}
         self.notes = Notes()
         self._source = source
+        self._scan = scan
         self._blocks = source.blocks()
         self._buffer = b""
         self._at_end = False
         self._bare_list = False
 
-    def batches(self) -> Iterator[list[RawEvent]]:
-        """Lists of events in file order.
+    def batches(self) -> Iterator[list[RawEvent] | T]:
+        """Lists of events in file order, or what ``scan`` made of them.
 
         Raises:
             NotATrace: there is no list of events.
@@ -55,7 +63,7 @@ class EventScanner:
         self._find_events()
         closed = another = cut = False
         while not closed and not another:
-            if not self._at_end and (events := self._fast()):
+            if not self._at_end and (events := self._fast()) is not None:
                 yield events
                 self._read()
                 continue
@@ -115,22 +123,31 @@ class EventScanner:
         self._add_members(self._buffer[: match.start()].rstrip(PADDING).removesuffix(b",") + b"}")
         self._buffer = self._buffer[match.end() :]
 
-    def _fast(self) -> list[RawEvent]:
-        """The events up to the last boundary in the buffer; none where that is not plainly right."""
+    def _fast(self) -> list[RawEvent] | T | None:
+        """The events up to the last boundary in the buffer; None where that is not plainly right."""
         at = len(self._buffer)
         for _ in range(_CUT_TRIES):
             at = self._boundary(at)
             if at <= 0:
                 break
             try:
-                events = decode_events(self._buffer, 0, at)
+                events = self._strict(at)
             except Damage as damage:
                 if "truncated" in str(damage):
                     continue  # this boundary lies inside an event
                 break
             self._buffer = self._buffer[at:]
             return events
-        return []
+        return None
+
+    def _strict(self, end: int) -> list[RawEvent] | T:
+        """The events in the buffer up to ``end``.
+
+        Raises:
+            Damage: anything is not strictly valid.
+        """
+        scanned = self._scan(self._buffer, 0, end) if self._scan else None
+        return decode_events(self._buffer, 0, end) if scanned is None else scanned
 
     def _boundary(self, before: int) -> int:
         """Where the last object begins that follows a closed one and a comma, else -1."""

@@ -15,12 +15,10 @@ import json
 from collections.abc import Callable
 
 import numpy as np
-import pyarrow.compute as pc
 
 from stepscope.errors import StepscopeError
 from stepscope.importers.blocks import joined, used_lanes
 from stepscope.importers.bytes_source import ByteSource
-from stepscope.importers.json_careful import RawEvent
 from stepscope.importers.json_repair import decode_text
 from stepscope.importers.json_scan import REPAIRED, EventScanner, NotATrace
 from stepscope.importers.kineto_args import ArgsTable, id_columns
@@ -34,15 +32,10 @@ from stepscope.importers.kineto_names import (
     classify,
     step_number,
 )
-from stepscope.importers.text_columns import Interner, parse_scaled, text_column
+from stepscope.importers.kineto_native import native_scan
+from stepscope.importers.kineto_rows import BEGIN, COUNTER, END, INSTANT, SLICE, Metadata, Rows, plain_text, rows_of
+from stepscope.importers.text_columns import Interner, distinct
 from stepscope.schema import COLUMN_DTYPES, NONE, Events, Kind, Notes, Window
-
-# Phases of the Chrome trace format, as they are treated here.
-_SLICE, _BEGIN, _END, _INSTANT, _COUNTER, _METADATA, _FLOW, _OTHER, _MISSING = range(9)
-_PHASES = {
-    "X": _SLICE, "B": _BEGIN, "E": _END, "i": _INSTANT, "I": _INSTANT, "R": _INSTANT, "C": _COUNTER,
-    "M": _METADATA, "s": _FLOW, "t": _FLOW, "f": _FLOW, "": _MISSING,
-}  # fmt: skip
 
 #: Times from here on (September 2001) are Unix times, whatever base the header gives.
 _EPOCH_NS = 10**18
@@ -63,11 +56,11 @@ def import_kineto(source: ByteSource) -> Window:
     Raises:
         StepscopeError: the file is no trace.
     """
-    scanner = EventScanner(source)
+    scanner = EventScanner(source, native_scan())
     table = _Table(scanner.notes)
     try:
         for batch in scanner.batches():
-            table.add(batch)
+            table.add(rows_of(batch) if isinstance(batch, list) else batch)
             if table.is_foreign(of_at_least=_FOREIGN_RECORDS):
                 break
         if table.is_foreign():
@@ -101,11 +94,10 @@ class _Table:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._lanes = LaneTable()
-        self._phases = Interner(_plain)
         self._names = Interner(self._text)
         self._categories = Interner(self._text)
-        self._pids = Interner(_plain)
-        self._tids = Interner(_plain)
+        self._pids = Interner(plain_text)
+        self._tids = Interner(plain_text)
         self._args = ArgsTable(on_repair=lambda: notes.add("repaired_text", REPAIRED))
         self._classes: dict[int, tuple[int, bool, int]] = {}
         self._blocks: list[dict[str, np.ndarray]] = []
@@ -118,68 +110,57 @@ class _Table:
 
     # One batch
 
-    def add(self, batch: list[RawEvent]) -> None:
-        if not batch:
-            return
-        codes = self._phases.codes(text_column([event.ph for event in batch]))
-        phase = np.array([_PHASES.get(text, _OTHER) for text in self._phases.values], np.int8)[codes]
-        self._seen += len(batch)
-        self._count_unused(phase)
-        for row in np.flatnonzero(phase == _METADATA).tolist():
-            self._describe(batch[row])
-        rows = np.flatnonzero(phase <= _COUNTER)
-        if len(rows):
-            self._add_data([batch[row] for row in rows.tolist()], phase[rows])
-
-    def _count_unused(self, phase: np.ndarray) -> None:
-        missing = int(np.count_nonzero(phase == _MISSING))
-        self._foreign += missing
-        self._notes.add("missing_field", "Records without a phase (ph) are no events and were left out.", missing)
+    def add(self, rows: Rows) -> None:
+        self._seen += rows.seen
+        self._foreign += rows.missing
+        self._notes.add("missing_field", "Records without a phase (ph) are no events and were left out.", rows.missing)
         self._notes.add(
             "unsupported_phase",
             "Events of a phase that is not read (asynchronous, object, mark) were left out.",
-            int(np.count_nonzero(phase == _OTHER)),
+            rows.other,
         )
+        for event in rows.metadata:
+            self._describe(event)
+        if len(rows.phase):
+            self._add_data(rows)
 
-    def _describe(self, event: RawEvent) -> None:
+    def _describe(self, event: Metadata) -> None:
         try:
-            args = json.loads(bytes(event.args))
+            args = json.loads(event.args)
         except (ValueError, RecursionError):
             return
         if isinstance(args, dict):
-            self._lanes.describe(_plain(bytes(event.name)), _plain(bytes(event.pid)), _plain(bytes(event.tid)), args)
+            self._lanes.describe(plain_text(event.name), plain_text(event.pid), plain_text(event.tid), args)
 
-    def _add_data(self, events: list[RawEvent], phase: np.ndarray) -> None:
-        category = self._categories.codes(text_column([event.cat for event in events]))
-        pid = self._pids.codes(text_column([event.pid for event in events]))
-        name = self._names.codes(text_column([event.name for event in events]))
-        ts, ts_valid = parse_scaled(text_column([event.ts for event in events]), 3)
-        dur, dur_valid = parse_scaled(text_column([event.dur for event in events]), 3)
+    def _add_data(self, rows: Rows) -> None:
+        category = self._categories.codes(rows.category)
+        pid = self._pids.codes(rows.pid)
+        name = self._names.codes(rows.name)
+        phase, dur = rows.phase, rows.dur
 
         recorder = np.isin(category, [self._categories.find(text) for text in RECORDER_CATEGORIES])
-        recorder |= (phase == _INSTANT) & np.isin(pid, [self._pids.find(text) for text in RECORDER_PIDS])
-        recorder |= (phase == _INSTANT) & np.isin(name, [self._names.find(text) for text in RECORDER_MARKERS])
-        bad_ts = ~ts_valid & ~recorder
-        good_dur = dur_valid & (dur >= 0) & (dur <= _LATEST_NS)
-        bad_dur = (phase == _SLICE) & ~good_dur & ts_valid & ~recorder
+        recorder |= (phase == INSTANT) & np.isin(pid, [self._pids.find(text) for text in RECORDER_PIDS])
+        recorder |= (phase == INSTANT) & np.isin(name, [self._names.find(text) for text in RECORDER_MARKERS])
+        bad_ts = ~rows.ts_valid & ~recorder
+        good_dur = rows.dur_valid & (dur >= 0) & (dur <= _LATEST_NS)
+        bad_dur = (phase == SLICE) & ~good_dur & rows.ts_valid & ~recorder
         self._notes.add("invalid_timestamp", _INVALID_TS, int(bad_ts.sum()))
         self._notes.add("invalid_duration", _INVALID_DUR, int(bad_dur.sum()))
         keep = np.flatnonzero(~(recorder | bad_ts | bad_dur))
-        if len(keep) < len(events):
-            events = [events[row] for row in keep.tolist()]
-            phase, category, pid, name, ts, dur = (c[keep] for c in (phase, category, pid, name, ts, dur))
-        if not events:
+        if not len(keep):
             return
-        block = self._columns(events, phase, category, pid, name)
-        block["ts_ns"] = ts
-        block["dur_ns"] = np.where(phase == _SLICE, dur, 0)
+        if len(keep) < len(phase):
+            rows = rows.take(keep)
+            category, pid, name = category[keep], pid[keep], name[keep]
+        block = self._columns(rows, category, pid, name)
+        block["ts_ns"] = rows.ts
+        block["dur_ns"] = np.where(rows.phase == SLICE, rows.dur, 0)
         self._blocks.append(block)
 
-    def _columns(
-        self, events: list[RawEvent], phase: np.ndarray, category: np.ndarray, pid: np.ndarray, name: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        tid = self._tids.codes(text_column([event.tid for event in events]))
-        nameless = (phase != _END) & (name == self._names.find(""))
+    def _columns(self, rows: Rows, category: np.ndarray, pid: np.ndarray, name: np.ndarray) -> dict[str, np.ndarray]:
+        phase = rows.phase
+        tid = self._tids.codes(rows.tid)
+        nameless = (phase != END) & (name == self._names.find(""))
         if nameless.any():
             name[nameless] = self._names.add("(no name)")
             self._notes.add("missing_field", "Events without a name were kept as (no name).", int(nameless.sum()))
@@ -189,39 +170,37 @@ class _Table:
                 category[legacy] = self._categories.add(meant)
 
         kind, on_device, step = self._classify(category, name, phase)
-        args = text_column([event.args for event in events])
         kernel = kind == Kind.KERNEL
         if kernel.any():
-            collective = pc.match_substring(args, '"Collective name"').to_numpy(zero_copy_only=False)
-            kind[kernel & collective] = Kind.COLLECTIVE
+            kind[kernel & rows.args.mention_collective()] = Kind.COLLECTIVE
         lane_device = _per_text(pid, self._pids, device_ordinal)
         lane_stream = _per_text(tid, self._tids, stream_number)
-        return id_columns([event.args for event in events], kind, on_device, lane_device, lane_stream) | {
+        return id_columns(rows.args, kind, on_device, lane_device, lane_stream) | {
             "phase": phase,
             "name": name,
             "kind": kind,
             "step": step,
             "pid": pid,
             "tid": tid,
-            "lane": self._lane(pid, tid, on_device, phase == _COUNTER),
-            "args": self._args.codes(args, kind, on_device),
+            "lane": self._lane(pid, tid, on_device, phase == COUNTER),
+            "args": rows.args.codes(self._args, kind, on_device),
         }
 
     def _classify(
         self, category: np.ndarray, name: np.ndarray, phase: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Kind, side and step number, found once for each distinct (category, name, instant or not)."""
-        key = (category.astype(np.int64) << 33) | (name.astype(np.int64) << 1) | (phase == _INSTANT)
-        distinct, inverse = np.unique(key, return_inverse=True)
+        key = (category.astype(np.int64) << 33) | (name.astype(np.int64) << 1) | (phase == INSTANT)
+        values, inverse = distinct(key)
         found = []
-        for value in distinct.tolist():
+        for value in values.tolist():
             if value not in self._classes:
                 self._classes[value] = self._class(value)
             found.append(self._classes[value])
         kind = np.array([f[0] for f in found], np.uint8)[inverse]
         on_device = np.array([f[1] for f in found], bool)[inverse]
         step = np.array([f[2] for f in found], np.int64)[inverse]
-        counter = phase == _COUNTER
+        counter = phase == COUNTER
         kind[counter] = Kind.COUNTER
         on_device[counter] = False
         return kind, on_device, step
@@ -235,7 +214,7 @@ class _Table:
 
     def _lane(self, pid: np.ndarray, tid: np.ndarray, on_device: np.ndarray, track: np.ndarray) -> np.ndarray:
         key = (pid.astype(np.int64) << 33) | (tid.astype(np.int64) << 2) | (on_device.astype(np.int64) << 1) | track
-        distinct, inverse = np.unique(key, return_inverse=True)
+        values, inverse = distinct(key)
         lanes = [
             self._lanes.index(
                 self._pids.values[value >> 33],
@@ -243,7 +222,7 @@ class _Table:
                 bool(value & 2),
                 bool(value & 1),
             )
-            for value in distinct.tolist()
+            for value in values.tolist()
         ]
         return np.array(lanes, np.int32)[inverse]
 
@@ -284,8 +263,8 @@ class _Table:
     def _pair(self, columns: dict[str, np.ndarray]) -> np.ndarray:
         """Give each begin its end's time, by a stack for each thread; the mask of events that remain."""
         phase, ts = columns["phase"], columns["ts_ns"]
-        keep = phase != _END
-        rows = np.flatnonzero((phase == _BEGIN) | ~keep)
+        keep = phase != END
+        rows = np.flatnonzero((phase == BEGIN) | ~keep)
         if not len(rows):
             return keep
         thread = (columns["pid"].astype(np.int64) << 32) | columns["tid"]
@@ -298,7 +277,7 @@ class _Table:
                 keep[open_rows] = False
                 unpaired += len(open_rows)
                 open_rows, last_thread = [], thread[row]
-            if phase[row] == _BEGIN:
+            if phase[row] == BEGIN:
                 open_rows.append(row)
             elif open_rows:
                 begin = open_rows.pop()
@@ -311,10 +290,6 @@ class _Table:
         unpaired += len(open_rows)
         self._notes.add("unpaired_event", "Begin or end events without a partner were left out.", unpaired)
         return keep
-
-
-def _plain(raw: bytes) -> str:
-    return decode_text(raw)[0]
 
 
 def _per_text(codes: np.ndarray, texts: Interner, number: Callable[[str], int]) -> np.ndarray:

@@ -12,14 +12,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Raw
 
 from stepscope.importers.json_repair import repair_object
-from stepscope.importers.text_columns import Interner, nests_objects, parse_scaled, strip_members, text_column
+from stepscope.importers.text_columns import Coded, Interner, nests_objects, parse_scaled, strip_members, text_column
 from stepscope.schema import NONE, Kind
 
 _COUNTERS = (
@@ -30,6 +32,8 @@ _DEVICE_MEMBERS = (*_HOST_MEMBERS, "device", "stream", "bytes", r"memory bandwid
 _WHOLE_MEMBERS = ("Ev Idx",)
 _WHOLE_KINDS = (Kind.MEMORY, Kind.COUNTER)
 
+#: What tells that a kernel runs for a collective.
+COLLECTIVE_NAME = '"Collective name"'
 #: CUPTI's "no stream" in synchronisation records.
 _NO_STREAM = 2**32 - 1
 #: An object whose last members were taken out.
@@ -55,6 +59,24 @@ _decode_one = msgspec.json.Decoder(_RawArgs).decode
 _NO_ARGS = _RawArgs()
 
 
+class Args(Protocol):
+    """The args of some events."""
+
+    def take(self, rows: np.ndarray) -> Args: ...
+
+    def mention_collective(self) -> np.ndarray:
+        """Mask of those that hold the string ``Collective name``."""
+        ...
+
+    def integers(self, member: str, rows: np.ndarray | None = None) -> np.ndarray:
+        """A member (of ``_RawArgs``) of these rows, or of all, int64, ``NONE`` where it is no integer."""
+        ...
+
+    def codes(self, table: ArgsTable, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
+        """The index in ``table.values`` of what has no column, ``NONE`` where nothing is left, int32."""
+        ...
+
+
 class ArgsTable:
     """Distinct args across batches; ``on_repair`` is called for each text that was no valid JSON."""
 
@@ -67,23 +89,12 @@ class ArgsTable:
         """The JSON texts that the codes stand for."""
         return self._texts.values[1:]
 
-    def codes(self, args: pa.Array, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
-        """Index of each event's args in ``values``, ``NONE`` where none are left, int32."""
-        whole = np.isin(kind, _WHOLE_KINDS)
-        nested = nests_objects(args) & ~whole
-        codes = np.zeros(len(args), np.int32)
-        for mask, members in (
-            (on_device & ~nested, _DEVICE_MEMBERS),
-            (~on_device & ~nested & ~whole, _HOST_MEMBERS),
-            (whole, _WHOLE_MEMBERS),
-        ):
-            rows = np.flatnonzero(mask)
-            if len(rows):
-                codes[rows] = self._texts.codes(strip_members(args.take(pa.array(rows)), members))
-        for row in np.flatnonzero(nested).tolist():
-            members = _DEVICE_MEMBERS if on_device[row] else _HOST_MEMBERS
-            codes[row] = self._texts.add(self._compact(_without(args[row].as_py(), members)))
-        return codes - 1
+    def codes(self, rests: Coded) -> np.ndarray:
+        """The codes of args from which the members with columns were taken out."""
+        return self._texts.codes(rests) - 1
+
+    def code(self, rest: bytes) -> int:
+        return self._texts.add(self._compact(rest)) - 1
 
     def _compact(self, raw: bytes) -> str:
         """Compact JSON of an object of args, always valid; an empty text for an empty object."""
@@ -98,56 +109,87 @@ class ArgsTable:
         return text if text.startswith("{") else f'{{"args":{text}}}'
 
 
+class TextArgs:
+    """Args as JSON texts."""
+
+    def __init__(self, texts: Sequence[Raw | bytes]) -> None:
+        self._texts = texts
+        self._decoded: list[_RawArgs] | None = None
+
+    def take(self, rows: np.ndarray) -> TextArgs:
+        return TextArgs([self._texts[row] for row in rows.tolist()])
+
+    def mention_collective(self) -> np.ndarray:
+        return pc.match_substring(text_column(self._texts), COLLECTIVE_NAME).to_numpy(zero_copy_only=False)
+
+    def integers(self, member: str, rows: np.ndarray | None = None) -> np.ndarray:
+        if self._decoded is None:
+            self._decoded = _decoded(self._texts)
+        wanted = self._decoded if rows is None else [self._decoded[row] for row in rows.tolist()]
+        return _integers([getattr(each, member) for each in wanted])
+
+    def codes(self, table: ArgsTable, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
+        args = text_column(self._texts)
+        whole = keeps_ids(kind)
+        nested = nests_objects(args) & ~whole
+        codes = np.zeros(len(args), np.int32)
+        for mask, members in (
+            (on_device & ~nested, _DEVICE_MEMBERS),
+            (~on_device & ~nested & ~whole, _HOST_MEMBERS),
+            (whole, _WHOLE_MEMBERS),
+        ):
+            rows = np.flatnonzero(mask)
+            if len(rows):
+                codes[rows] = table.codes(Coded.of(strip_members(args.take(pa.array(rows)), members)))
+        for row in np.flatnonzero(nested).tolist():
+            members = _DEVICE_MEMBERS if on_device[row] else _HOST_MEMBERS
+            codes[row] = table.code(_without(args[row].as_py(), members))
+        return codes
+
+
+def keeps_ids(kind: np.ndarray) -> np.ndarray:
+    """Mask of the kinds whose args are kept whole."""
+    return np.isin(kind, _WHOLE_KINDS)
+
+
 def id_columns(
-    texts: list[Raw], kind: np.ndarray, on_device: np.ndarray, lane_device: np.ndarray, lane_stream: np.ndarray
+    args: Args, kind: np.ndarray, on_device: np.ndarray, lane_device: np.ndarray, lane_stream: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Correlation, external id, device, stream and bytes of each event, int64, ``NONE`` where not said.
 
     Args:
-        texts: the args as JSON texts.
         lane_device, lane_stream: what pid and tid of each event stand for, if it lies on a device lane; taken
             where the args do not say.
     """
-    try:
-        decoded = _decode_list(b"[" + b",".join(texts) + b"]")
-    except (msgspec.DecodeError, RecursionError):
-        decoded = [_one(text) for text in texts]
-    found = [each or _NO_ARGS for each in decoded]
-    external = _integers([each.external_id for each in found])
-    old_external = _integers([each.old_external_id for each in found])
+    external = args.integers("external_id")
     columns = {
-        "correlation": _integers([each.correlation for each in found]),
-        "external_id": np.where(external != NONE, external, old_external),
-        **{name: np.full(len(found), NONE, np.int64) for name in ("device", "stream", "bytes")},
+        "correlation": args.integers("correlation"),
+        "external_id": np.where(external != NONE, external, args.integers("old_external_id")),
+        **{name: np.full(len(kind), NONE, np.int64) for name in ("device", "stream", "bytes")},
     }
-    _add_device_work(columns, found, np.flatnonzero(on_device), lane_device, lane_stream)
-    _add_memory(columns, found, np.flatnonzero(kind == Kind.MEMORY))
-    return columns
-
-
-def _add_device_work(
-    columns: dict[str, np.ndarray],
-    found: list[_RawArgs],
-    rows: np.ndarray,
-    lane_device: np.ndarray,
-    lane_stream: np.ndarray,
-) -> None:
-    on_devices = [found[row] for row in rows.tolist()]
-    device = _integers([each.device for each in on_devices])
-    stream = _integers([each.stream for each in on_devices])
+    rows = np.flatnonzero(on_device)
+    device, stream = args.integers("device", rows), args.integers("stream", rows)
     device = np.where(device != NONE, device, lane_device[rows])
     stream = np.where(stream != NONE, stream, lane_stream[rows])
     columns["device"][rows] = np.where(np.abs(device) < 2**31, device, NONE)
     columns["stream"][rows] = np.where(stream != _NO_STREAM, stream, NONE)
-    columns["bytes"][rows] = _integers([each.bytes for each in on_devices])
+    columns["bytes"][rows] = args.integers("bytes", rows)
 
-
-def _add_memory(columns: dict[str, np.ndarray], found: list[_RawArgs], rows: np.ndarray) -> None:
-    in_memory = [found[row] for row in rows.tolist()]
-    device = _integers([each.memory_device for each in in_memory])
-    on_host = _integers([each.memory_device_type for each in in_memory]) == 0
+    rows = np.flatnonzero(kind == Kind.MEMORY)
+    device = args.integers("memory_device", rows)
+    on_host = args.integers("memory_device_type", rows) == 0
     columns["device"][rows] = np.where(on_host | (np.abs(device) >= 2**31), NONE, device)
-    columns["bytes"][rows] = _integers([each.memory_bytes for each in in_memory])
+    columns["bytes"][rows] = args.integers("memory_bytes", rows)
+    return columns
+
+
+def _decoded(texts: Sequence[Raw | bytes]) -> list[_RawArgs]:
+    found: list[_RawArgs | None]
+    try:
+        found = _decode_list(b"[" + b",".join(texts) + b"]")
+    except (msgspec.DecodeError, RecursionError):
+        found = [_one(text) for text in texts]
+    return [each or _NO_ARGS for each in found]
 
 
 def _integers(texts: list[Raw]) -> np.ndarray:
@@ -155,7 +197,7 @@ def _integers(texts: list[Raw]) -> np.ndarray:
     return np.where(valid, values, NONE)
 
 
-def _one(text: Raw) -> _RawArgs | None:
+def _one(text: Raw | bytes) -> _RawArgs | None:
     try:
         return _decode_one(text)
     except (msgspec.DecodeError, RecursionError):

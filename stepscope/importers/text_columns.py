@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,10 @@ _INT64_MAX = 2**63 - 1
 _PLAIN = {0: r"^-?[0-9]{1,18}$", 3: r"^-?(?:[0-9]{1,15}|[1-8][0-9]{15})(?:\.[0-9]{1,3})?$"}
 
 
-def text_column(texts: Iterable) -> pa.Array:
+def text_column(texts: Sequence) -> pa.Array:
     """A binary column of bytes-like texts, none of which holds a NUL."""
+    if not texts:
+        return pa.array([], pa.binary())
     joined = b"\0".join(texts)
     marks = np.flatnonzero(np.frombuffer(joined, np.uint8) == 0)
     ends = np.append(marks, len(joined))
@@ -47,7 +50,7 @@ def parse_scaled(column: pa.Array, decimals: int) -> tuple[np.ndarray, np.ndarra
         is_plain = pc.match_substring_regex(texts, _PLAIN[decimals]).to_numpy(zero_copy_only=False)
         values[rows[is_plain]] = _cast(texts.filter(pa.array(is_plain)), decimals)
         for i in np.flatnonzero(~is_plain).tolist():
-            value = _parse_one(texts[i].as_py(), decimals)
+            value = parse_one(texts[i].as_py(), decimals)
             values[rows[i]] = value or 0
             valid[rows[i]] = value is not None
     return values, valid
@@ -69,7 +72,8 @@ def _cast(texts: pa.Array, decimals: int) -> np.ndarray:
     return halves[:, 0]
 
 
-def _parse_one(raw: bytes, decimals: int) -> int | None:
+def parse_one(raw: bytes, decimals: int) -> int | None:
+    """The same for one text; None where there is no finite number that fits."""
     text = raw.decode("utf-8", "replace").strip('" \t')
     try:
         number = Decimal(int(text, 16)) if text[:2].lower() == "0x" else Decimal(text)
@@ -85,6 +89,25 @@ def _parse_one(raw: bytes, decimals: int) -> int | None:
     return value if abs(value) <= _INT64_MAX else None
 
 
+class Coded(NamedTuple):
+    """A column of texts as codes, int32 of shape (n,), of distinct texts in the order of their first use."""
+
+    codes: np.ndarray
+    distinct: list[bytes]
+
+    @classmethod
+    def of(cls, column: pa.Array) -> Coded:
+        encoded = column.dictionary_encode()
+        return cls(encoded.indices.to_numpy().astype(np.int32, copy=False), encoded.dictionary.to_pylist())
+
+    def take(self, rows: np.ndarray) -> Coded:
+        used, first, inverse = np.unique(self.codes[rows], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        code = np.empty(len(used), np.int32)
+        code[order] = np.arange(len(used), dtype=np.int32)
+        return Coded(code[inverse], [self.distinct[i] for i in used[order].tolist()])
+
+
 class Interner:
     """Numbers distinct texts across batches. ``convert`` turns a raw text into the value to keep."""
 
@@ -94,17 +117,16 @@ class Interner:
         self._index: dict[bytes, int] = {}
         self._index_of_value: dict[str, int] = {}
 
-    def codes(self, column: pa.Array) -> np.ndarray:
+    def codes(self, column: Coded) -> np.ndarray:
         """For each text the index of its value in ``values``, int32 of shape (n,)."""
-        encoded = column.dictionary_encode()
         index = self._index
-        local = np.empty(len(encoded.dictionary), np.int32)
-        for i, raw in enumerate(encoded.dictionary.to_pylist()):
+        local = np.empty(len(column.distinct), np.int32)
+        for i, raw in enumerate(column.distinct):
             code = index.get(raw)
             if code is None:
                 code = index[raw] = self.add(self._convert(raw))
             local[i] = code
-        return local[encoded.indices.to_numpy()] if len(local) else np.zeros(0, np.int32)
+        return local[column.codes] if len(local) else np.zeros(0, np.int32)
 
     def find(self, value: str) -> int:
         """The index of a value, -1 if it has not occurred."""
@@ -136,3 +158,16 @@ def nests_objects(column: pa.Array) -> np.ndarray:
         inner = pc.match_substring_regex(column.take(pa.array(rows)), r'[:\[,]\s*\{\s*"')
         mask[rows] = inner.to_numpy(zero_copy_only=False)
     return mask
+
+
+def distinct(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``np.unique`` with ``return_inverse`` of integers >= 0; without sorting where they are small."""
+    limit = int(keys.max(initial=0)) + 1
+    if limit > 4 * len(keys) + (1 << 20):
+        return np.unique(keys, return_inverse=True)
+    used = np.zeros(limit, bool)
+    used[keys] = True
+    found = np.flatnonzero(used)
+    place = np.empty(limit, np.intp)
+    place[found] = np.arange(len(found))
+    return found, place[keys]

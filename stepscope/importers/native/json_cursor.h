@@ -1,0 +1,218 @@
+// Walks over strictly valid JSON and over nothing else: at the first byte that strict JSON does not allow,
+// or that the Python reader would have to look at twice, a function returns false and reading stops.
+#ifndef STEPSCOPE_JSON_CURSOR_H
+#define STEPSCOPE_JSON_CURSOR_H
+
+#include "bytes16.h"
+
+namespace stepscope {
+
+// A piece of the text that is read.
+struct Slice {
+  const char* at;
+  int32_t size;
+
+  bool is(const char* text, int32_t length) const {
+    return size == length && std::memcmp(at, text, static_cast<size_t>(length)) == 0;
+  }
+};
+
+class Cursor {
+ public:
+  Cursor(const char* begin, const char* end) : p(begin), end_(end) {}
+
+  const char* p;
+  // Set when a string with an escape was passed, resp. one with "{" in it; cleared by the caller.
+  bool saw_escape = false;
+  bool saw_brace = false;
+  // Set when a string was passed that ends in "Collective name" right behind a quote, escaped or not.
+  bool saw_collective = false;
+
+  bool at_end() const { return p == end_; }
+  bool is(char c) const { return p != end_ && *p == c; }
+  bool take(char c) {
+    if (!is(c)) return false;
+    ++p;
+    return true;
+  }
+
+  void space() {
+    if (p == end_ || static_cast<unsigned char>(*p) > ' ') return;
+    if (*p == ' ' && end_ - p > 1 && static_cast<unsigned char>(p[1]) > ' ') {
+      ++p;
+      return;
+    }
+#if defined(STEPSCOPE_BYTES16)
+    while (end_ - p >= 16) {
+      const Mask mask = Bytes16(p).not_space();
+      if (mask) {
+        p += first_of(mask);
+        return;
+      }
+      p += 16;
+    }
+#endif
+    while (p != end_ && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) ++p;
+  }
+
+  // A string, its quotes included.
+  bool string() {
+    if (!take('"')) return false;
+    for (;;) {
+#if defined(STEPSCOPE_BYTES16)
+      while (end_ - p >= 16) {
+        const Bytes16 bytes(p);
+        const Mask special = bytes.special();
+        const Mask braces = bytes.braces();
+        if (special) {
+          saw_brace |= (braces & (special - 1) & ~special) != 0;
+          p += first_of(special);
+          break;
+        }
+        saw_brace |= braces != 0;
+        p += 16;
+      }
+#endif
+      while (p != end_ && *p != '"' && *p != '\\' && static_cast<unsigned char>(*p) >= 0x20) {
+        saw_brace |= *p == '{';
+        ++p;
+      }
+      if (p == end_) return false;
+      if (*p == '"') {
+        ++p;
+        return true;
+      }
+      if (*p != '\\' || !escape()) return false;
+      saw_escape = true;
+    }
+  }
+
+  // A number of any size; its text is what counts.
+  bool number() {
+    take('-');
+    if (!take('0') && !digits()) return false;
+    if (take('.') && !digits()) return false;
+    if (is('e') || is('E')) {
+      ++p;
+      if (is('+') || is('-')) ++p;
+      if (!digits()) return false;
+    }
+    return true;
+  }
+
+  // Any value, after space. Objects may nest some levels deep, which the deepest real args never reach.
+  bool value(int depth = 0) {
+    if (p == end_) return false;
+    switch (*p) {
+      case '"': {
+        const char* begin = p;
+        if (!string()) return false;
+        note_collective(begin);
+        return true;
+      }
+      case '{': return depth < kDeepest && object(depth + 1);
+      case '[': return depth < kDeepest && list(depth + 1);
+      case 't': return word("true", 4);
+      case 'f': return word("false", 5);
+      case 'n': return word("null", 4);
+      default: return number();
+    }
+  }
+
+  bool value(Slice& out) {
+    const char* begin = p;
+    if (!value()) return false;
+    out = slice(begin);
+    return true;
+  }
+
+  Slice slice(const char* begin) const { return Slice{begin, static_cast<int32_t>(p - begin)}; }
+
+  void note_collective(const char* begin) {
+    static const char kName[] = "\"Collective name\"";
+    const int size = sizeof(kName) - 1;
+    if (p - begin >= size && p[-2] == 'e' && std::memcmp(p - size, kName, size) == 0) saw_collective = true;
+  }
+
+ private:
+  static const int kDeepest = 64;
+  const char* end_;
+
+  bool digits() {
+    const char* begin = p;
+    while (p != end_ && static_cast<unsigned char>(*p - '0') < 10) ++p;
+    return p != begin;
+  }
+
+  bool word(const char* text, int size) {
+    if (end_ - p < size || std::memcmp(p, text, static_cast<size_t>(size)) != 0) return false;
+    p += size;
+    return true;
+  }
+
+  bool escape() {
+    ++p;
+    if (p == end_) return false;
+    switch (*p++) {
+      case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't': return true;
+      case 'u': break;
+      default: return false;
+    }
+    const int unit = hex4();
+    if (unit < 0 || (unit >= 0xdc00 && unit < 0xe000)) return false;
+    if (unit < 0xd800 || unit >= 0xe000) return true;
+    if (!take('\\') || !take('u')) return false;
+    const int low = hex4();
+    return low >= 0xdc00 && low < 0xe000;
+  }
+
+  int hex4() {
+    if (end_ - p < 4) return -1;
+    int unit = 0;
+    for (int i = 0; i < 4; ++i) {
+      const char c = *p++;
+      const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                        : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+      if (digit < 0) return -1;
+      unit = unit << 4 | digit;
+    }
+    return unit;
+  }
+
+  bool object(int depth) {
+    ++p;
+    saw_brace |= depth > 1;
+    space();
+    if (take('}')) return true;
+    for (;;) {
+      const char* key = p;
+      if (!string()) return false;
+      note_collective(key);
+      space();
+      if (!take(':')) return false;
+      space();
+      if (!value(depth)) return false;
+      space();
+      if (take('}')) return true;
+      if (!take(',')) return false;
+      space();
+    }
+  }
+
+  bool list(int depth) {
+    ++p;
+    space();
+    if (take(']')) return true;
+    for (;;) {
+      if (!value(depth)) return false;
+      space();
+      if (take(']')) return true;
+      if (!take(',')) return false;
+      space();
+    }
+  }
+};
+
+}  // namespace stepscope
+
+#endif
