@@ -44,6 +44,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "unpaired_event": ("steps", "phases", *_HOST),
     "unsupported_phase": ("annotations",),
     "unknown_category": ("step activity", "device times"),
+    "unknown_part": ("steps", "phases", *_DEEP),
     "dropped_instants": (),
     "rank_conflict": ("the rank",),
     "rank_unknown": ("the rank",),

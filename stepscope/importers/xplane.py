@@ -74,6 +74,7 @@ def import_xplane(source: ByteSource) -> Window:
     if source.damage or space.fault:
         reason = source.damage or "it ends inside a record, or a record is damaged"
         notes.add("truncated", f"The file is incomplete ({reason}); everything that could be read was kept.")
+    notes.add("unknown_part", "Parts of the file that this version does not know were left out.", space.unknown)
     line_names = [line.name for plane in space.planes for line in plane.lines]
     return Window(
         events=events,

@@ -16,6 +16,8 @@ from itertools import islice
 from typing import NamedTuple
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+#: Fields of a line: id, name, timestamp_ns, events, duration_ps, display_id, display_name.
+_LINE_WIRES = {1: VARINT, 2: LENGTH, 3: VARINT, 4: LENGTH, 9: VARINT, 10: VARINT, 11: LENGTH}
 
 
 class Field(NamedTuple):
@@ -81,12 +83,16 @@ class Plane:
 
 @dataclass
 class Space:
-    """A whole file. ``fault`` tells that some message was cut or damaged."""
+    """A whole file. ``fault`` tells that some message was cut or damaged.
+
+    ``unknown`` counts fields that no version known here writes: a damaged tag turns a field into such a one.
+    """
 
     planes: list[Plane] = field(default_factory=list)
     hostnames: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     fault: bool = False
+    unknown: int = 0
 
 
 def looks_like_xspace(head: bytes) -> bool:
@@ -118,9 +124,9 @@ def read_space(data: bytes) -> Space:
         for f in fields(data, 0, len(data), clip=True):
             space.fault |= f.end > len(data)
             end = min(f.end, len(data))
-            if f.wire != LENGTH:
-                continue
-            if f.number == 1:
+            if f.wire != LENGTH or f.number > 4:
+                space.unknown += 1
+            elif f.number == 1:
                 space.planes.append(_plane(data, f.start, end, space))
             elif f.number == 2:
                 space.errors.append(_text(data, f.start, end))
@@ -183,7 +189,9 @@ def _plane(data: bytes, at: int, end: int, space: Space) -> Plane:
     try:
         for f in fields(data, at, end, clip=True):
             space.fault |= f.end > end
-            if f.wire == LENGTH:
+            if f.wire != (VARINT if f.number == 1 else LENGTH) or f.number > 6:
+                space.unknown += 1
+            elif f.number > 1:
                 _plane_part(data, f, min(f.end, end), plane, space)
     except Fault:
         space.fault = True
@@ -231,6 +239,8 @@ def _line(data: bytes, at: int, end: int, space: Space) -> Line:
                         line.timestamp_ns = signed(f.value)
                     elif f.number == 11 and f.wire == LENGTH:
                         display_name = _text(data, f.start, f.end)
+                    if _LINE_WIRES.get(f.number) != f.wire:
+                        space.unknown += 1
                     continue
             if at > end:
                 raise Fault
