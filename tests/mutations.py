@@ -145,6 +145,20 @@ def shuffle_lines(builder: TraceBuilder, generator: random.Random) -> Mutant:
     return Mutant(_json(other), [k for k in keys(builder) if k], "events in another order")
 
 
+def damage_bytes(data: bytes, seed: int) -> tuple[bytes, str]:
+    """Cut a file of any format, change bits in it or take bytes out; and what was done."""
+    generator = random.Random(seed)
+    at = generator.randrange(len(data))
+    how = generator.choice(["cut", "flip", "remove"])
+    if how == "cut":
+        return data[:at], f"cut at {at}"
+    if how == "remove":
+        size = generator.choice([1, 3, 20, 200])
+        return data[:at] + data[at + size :], f"{size} bytes at {at} removed"
+    bit = 1 << generator.randrange(8)
+    return data[:at] + bytes([data[at] ^ bit]) + data[at + 1 :], f"bit {bit} at {at} flipped"
+
+
 KINDS: tuple[Callable[[TraceBuilder, random.Random], Mutant], ...] = (
     cut, flip_bytes, remove_bytes, overwrite_bytes, remove_field, change_type, odd_text, change_header, shuffle_lines,
 )  # fmt: skip
