@@ -158,3 +158,14 @@ def test_a_copy_of_the_folder_tells_the_same(tmp_path):
         trained(seed).write(tmp_path / "one" / f"rank{seed}.pt.trace.json")
     shutil.copytree(tmp_path / "one", tmp_path / "two" / "with spaces" / "ü")
     assert workers(tmp_path / "two" / "with spaces" / "ü") == workers(tmp_path / "one")
+
+
+def test_events_of_the_same_span_in_any_order(tmp_path):
+    """Nothing tells which of them is the outer one, but it must not be their place in the file."""
+    trace = TraceBuilder(rank=0).step(1, 0, 100)
+    for name in ("aten::b", "aten::a", "aten::c"):
+        trace.op(name, 10, 50).python(f"nn.Module: {name}", 5, 60)
+    trace.launch(20, 5, 1).kernel("k", 70, 20, correlation=1)
+    turned = copy_of(trace)
+    turned.events.reverse()
+    assert alone(turned, tmp_path, "turned") == alone(trace, tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.analysis.groups import apart
+from stepscope.analysis.nesting import outer_first
 from stepscope.schema import NONE, Events
 
 _MOST_STEPS_BACK = 10_000
@@ -14,7 +15,7 @@ def innermost(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarra
     """For each of ``rows`` the row of the innermost of ``slices`` on its lane that is open when it starts.
 
     A slice is open from its start up to, not including, its end; the innermost is the last one that began. Of
-    slices with the same span the one laid out deeper is the inner one. ``NONE`` where none is open.
+    slices with the same span ``outer_first`` tells the inner one. ``NONE`` where none is open.
     """
     out = np.full(len(rows), NONE, np.int64)
     slices = slices[np.isin(events.lane[slices], np.unique(events.lane[rows])) & (events.dur_ns[slices] > 0)]
@@ -26,7 +27,7 @@ def innermost(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarra
     start, end = apart(
         events.lane[both], ts, ts + np.concatenate((events.dur_ns[slices], np.ones(len(rows), np.int64)))
     )
-    order = np.lexsort((events.name[slices], events.depth[slices], -end[:n], start[:n]))
+    order = outer_first(events, slices, start[:n], end[:n])
     starts, ends = start[:n][order], end[:n][order]
     closed = np.sort(ends)
     depth = np.arange(n) - np.searchsorted(closed, starts, "right")

@@ -61,8 +61,7 @@ def nest(events: Events, rows: np.ndarray) -> Nest:
     """The nesting of these rows among themselves. Slices of length 0 nest as if they took 1 ns."""
     ts, dur = events.ts_ns[rows], events.dur_ns[rows]
     start, end = apart(events.lane[rows], ts, ts + np.maximum(dur, 1))
-    # Equal intervals: the one that was laid out, entered or named first is the outer one, in whatever order rows come.
-    order = np.lexsort((events.name[rows], events.external_id[rows], events.depth[rows], -dur, start))
+    order = outer_first(events, rows, start, end)
     rows, start, end = rows[order], start[order], end[order]
     n = len(rows)
     position = np.arange(n)
@@ -80,6 +79,30 @@ def nest(events: Events, rows: np.ndarray) -> Nest:
     parent_end = events.end_ns[rows[parent[nested]]]
     inside[nested] = np.minimum(inside[nested], np.maximum(parent_end - events.ts_ns[rows[nested]], 0))
     return Nest(rows, parent, np.searchsorted(start, end, "left"), inside, depth)
+
+
+def outer_first(events: Events, rows: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """The order of slices in which an outer one precedes those inside it: by start, the longest first.
+
+    Of slices with the same span the one that was laid out first, entered first, or has the first name is the
+    outer one, in whatever order rows and names come.
+    """
+    keys = (events.external_id[rows], events.depth[rows], -end, start)
+    order = np.lexsort(keys)
+    if any_equal(order, keys):
+        text = np.array(events.names, dtype=object)
+        rank = np.unique(text, return_inverse=True)[1].reshape(-1)
+        order = np.lexsort((rank[events.name[rows]], *keys))
+    return order
+
+
+def any_equal(order: np.ndarray, keys: tuple[np.ndarray, ...]) -> bool:
+    """Whether neighbours in this order agree in all keys."""
+    same = np.ones(max(len(order) - 1, 0), bool)
+    for key in reversed(keys):
+        at = order[:-1][same], order[1:][same]
+        same[same] = key[at[0]] == key[at[1]]
+    return bool(same.any())
 
 
 @dataclass(frozen=True, eq=False)
