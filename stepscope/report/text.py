@@ -51,6 +51,8 @@ def report(summary: dict[str, Any], which: str | None = None) -> str:
         ("Top kernels", _kernels(worker)),
         ("Memory copies", _copies(worker)),
         ("Top operators", _operators(worker)),
+        ("Top modules", _modules(worker)),
+        ("Memory allocated in the windows", _memory(worker)),
         ("Annotations", _annotations(worker)),
         ("Data quality", _quality(worker, summary.get("problems", []))),
     ):
@@ -89,6 +91,9 @@ def _step_line(summary: dict[str, Any]) -> str:
         f"p95 {fmt.time(times['p95'])}",
         f"max {fmt.time(times['max'])}",
     ]
+    micro = summary["micro_step_time_ns"]
+    if micro and micro["count"] > times["count"]:
+        parts.append(f"{micro['count']:,} micro batches of p50 {fmt.time(micro['p50'])}")
     return ", ".join(parts)
 
 
@@ -252,6 +257,35 @@ def _operators(worker: dict[str, Any]) -> list[str]:
     return fmt.table(rows, right=range(1, len(rows[0]))) if operators else []
 
 
+def _modules(worker: dict[str, Any]) -> list[str]:
+    modules = [m for m in worker["modules"] or [] if m["path"]]
+    side = "host" if not modules or modules[0]["forward_device_total_ns"] is None else "device"
+    rows = [["", f"forward {side}", f"backward {side}", "calls"]]
+    for m in modules[:TOP]:
+        times = [m[f"{part}_{side}_total_ns"] for part in ("forward", "backward")]
+        calls = "" if m["calls"] is None else f"{m['calls']:,}"
+        rows.append([fmt.name("/".join(m["path"][-3:])), *("-" if t is None else fmt.time(t) for t in times), calls])
+    return fmt.table(rows, right=(1, 2, 3)) if modules else []
+
+
+def _memory(worker: dict[str, Any]) -> list[str]:
+    lines = []
+    for m in worker["memory"] or []:
+        where = "host" if m["device"] is None else f"device {m['device']}"
+        least = "" if m["is_absolute"] else "at least "
+        parts = [f"  {where}: peak {least}{fmt.size(m['peak_bytes'])}"]
+        if m["peak_reserved_bytes"] is not None:
+            parts.append(f"{fmt.size(m['peak_reserved_bytes'])} reserved")
+        if m["at_peak"]:
+            parts.append(f"{fmt.size(m['at_peak']['earlier_bytes'])} of the peak from before")
+            parts += [
+                f"most by {fmt.name(o['name'] or 'unknown')} {fmt.size(o['bytes'])}"
+                for o in m["at_peak"]["operators"][:1]
+            ]
+        lines.append(", ".join(parts))
+    return lines
+
+
 def _annotations(worker: dict[str, Any]) -> list[str]:
     annotations = worker["annotations"] or []
     rows = [["", "time", "p50", "p99", "count"]]
@@ -263,4 +297,5 @@ def _annotations(worker: dict[str, Any]) -> list[str]:
 
 def _quality(worker: dict[str, Any], problems: list[str]) -> list[str]:
     rows = [[n["code"], f"{n['count']:,}", fmt.name(n["detail"], 160)] for n in worker["quality"]]
-    return fmt.table(rows, right=(1,)) + [f"  {fmt.name(p, 200)}" for p in problems]
+    trust = [f"  {worker['trust']['sentence']}"] if rows else []
+    return trust + fmt.table(rows, right=(1,)) + [f"  {fmt.name(p, 200)}" for p in problems]
