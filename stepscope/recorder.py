@@ -153,18 +153,17 @@ class Recorder:
             tid = _thread.tid = threading.get_native_id()
         self._pending.extend([(_PHASE, name, start, end - start, step, tid, None) for name, start, end in phases])
 
-    def defer(self, rows: Callable[..., list[Row]], *args: Any) -> None:
-        """Keep spans that the writer thread makes out of ``args``: ``rows(*args)``. This is the cheapest."""
-        if not self.enabled:
-            return
-        if len(self._pending) >= MAX_PENDING:
-            self._dropped += 1
-            return
-        try:
-            tid = _thread.tid
-        except AttributeError:
-            tid = _thread.tid = threading.get_native_id()
-        self._pending.append((rows, args, tid))
+    def fast_lane(self) -> Callable[[tuple[Callable[..., list[Row]], tuple[Any, ...], int]], None]:
+        """What keeps spans that the writer thread makes: called with (rows, args, tid), it keeps ``rows(*args)``.
+
+        The cheapest way, a bare append. The caller looks at ``enabled`` and ``is_full`` now and then.
+        """
+        return self._pending.append
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the disk is so far behind that what comes now is dropped; of deferred spans the caller does that."""
+        return len(self._pending) >= MAX_PENDING
 
     def note(self, code: str, detail: str, count: int = 1) -> None:
         """Leave a data quality note in worker.json with the next write."""

@@ -51,7 +51,8 @@ def test_spans_come_back_as_unix_time(recorder):
 def test_the_phases_of_a_step_and_deferred_rows_are_the_same_as_spans(recorder):
     recorder.span(Kind.PHASE, "forward", 10, 30, step=1)
     recorder.phases(1, [("forward", 10, 30)])
-    recorder.defer(lambda step: [(Kind.PHASE, "forward", 10, 30, step, None)], 1)
+    keep = recorder.fast_lane()
+    keep((lambda step: [(Kind.PHASE, "forward", 10, 30, step, None)], (1,), threading.get_native_id()))
     recorder.stop()
     one, two, three = rows_of(recorder)
     assert one == two == three
@@ -104,7 +105,6 @@ def test_a_folder_that_cannot_be_written_is_said_once(tmp_path, caplog):
         recorder.start()
         recorder.span(Kind.STEP, "step", 1, 2)
         recorder.phases(0, [("forward", 1, 2)])
-        recorder.defer(list)
         recorder.stop()
     assert not recorder.enabled
     assert recorder_module.active is None
@@ -138,6 +138,7 @@ def test_spans_beyond_the_memory_bound_are_counted(recorder, monkeypatch):
         for i in range(5):
             recorder.span(Kind.STEP, "step", i, i + 1)
         recorder.phases(0, [("forward", 1, 2), ("backward", 2, 3)])
+        assert recorder.is_full
     recorder.stop()
     assert len(rows_of(recorder)) == 2
     (note,) = open_run(recorder.run).workers[0].notes

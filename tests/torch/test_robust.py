@@ -79,7 +79,7 @@ def test_a_patch_of_somebody_else_on_top_stays(tmp_path, monkeypatch):
     assert read(tmp_path).phases()["backward"] == 2
 
 
-@pytest.mark.parametrize("what", ["span", "phases", "defer"])
+@pytest.mark.parametrize("what", ["span", "phases"])
 def test_a_recorder_that_raises(tmp_path, monkeypatch, caplog, what):
     def refuse(self, *args, **kwargs):
         raise RuntimeError("refused")

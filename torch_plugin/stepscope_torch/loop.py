@@ -40,6 +40,18 @@ _GRAD, _TRAINING = 16, 32  # added to _FORWARD
 _EXHAUSTED = 64  # instead of the end of _INPUT: there was no further batch
 _COUNTS = 128  # added to the end of _OPTIMIZER: this one ends a step of the loop
 
+# Those that hooks may append themselves while ``Loop.mode`` is not SLOW.
+INPUT_END = _INPUT + _END
+FORWARD_BEGIN = _FORWARD + _GRAD + _TRAINING
+FORWARD_END = _FORWARD + _END
+BACKWARD_BEGIN = _BACKWARD
+BACKWARD_END = _BACKWARD + _END
+OPTIMIZER_BEGIN = _OPTIMIZER
+OPTIMIZER_END = _OPTIMIZER + _END + _COUNTS
+
+#: Modes of a loop. In SLOW all hooks call the loop's methods.
+SLOW, FAST, SAMPLED = 0, 1, 2
+
 #: The phases that each phase may lie in and still count as itself. At the top of the loop all count.
 _INSIDE: tuple[frozenset[int], ...] = (
     frozenset(),
@@ -49,14 +61,12 @@ _INSIDE: tuple[frozenset[int], ...] = (
     frozenset({_FORWARD, _OPTIMIZER}),
 )
 
-#: Entries of three a mark that are kept at most before they are worked off, where nothing else makes that happen.
-_MAX_ENTRIES = 3 * 256
+#: Entries, three a mark, that are kept at most before they are worked off, where nothing else makes that happen.
+MAX_ENTRIES = 3 * 256
 #: After so many steps at the latest one is worked out in full again, regular or not.
 _CHECK_EVERY = 16
 #: The hooks time themselves from one check to the next, once in so many.
 _SAMPLE_EVERY = 8
-
-_is_grad_enabled = torch.is_grad_enabled
 
 
 class Loop:
@@ -64,9 +74,19 @@ class Loop:
 
     That is the thread that runs the first forward, backward or optimizer; batches are counted from the
     thread that started the recording until then. Methods may raise: the hooks catch.
+
+    In the fast modes the commonest hooks append their marks themselves, if ``thread`` is theirs, and add
+    what that took to ``sample_ns`` in SAMPLED: a call and its branches would double their cost.
     """
 
     def __init__(self, recorder: Recorder, windows: DeepWindows) -> None:
+        self.mode = SLOW
+        self.at_once = False  # the next forward or copy may end a step: in SLOW it works off the marks
+        self.thread = 0  # the training thread, once known
+        self.loader_thread = get_ident()
+        #: Code, perf_counter_ns, and what the end of the phase is known by, of each mark in turn.
+        self.marks: list[Any] = []
+        self.sample_ns = 0
         self.recorder = recorder
         self.windows = windows
         self.tracker = StepTracker(recorder, perf_counter_ns())
@@ -74,147 +94,129 @@ class Loop:
         self.unclosed = 0  # phases that never ended, since an exception passed their end by
         self.other_threads = 0  # forwards, backwards and optimizer steps of other threads
         self.is_broken = False  # the marks could not be made sense of: nothing more can come of them
+        self.is_whole = True  # no hook is switched off
         #: Called after each segment until they return False; regular steps have to wait for them.
         self.after_segment: list[Callable[[], bool]] = []
         #: Called every ``_CHECK_EVERY`` steps.
         self.checks: list[Callable[[], None]] = []
-        #: Code, perf_counter_ns, and what the end of the phase is known by, of each mark in turn.
-        self._marks: list[Any] = []
         self._read = 0  # entries that have been worked off and are kept, for a regular step to begin with
         self._known: Regular | None = None
         self._regular_until: float = 0  # the step before which nothing but regular steps needs to be done
+        self._calm_mode = SLOW  # the mode between a batch's load and the optimizer
+        self._keep = recorder.fast_lane()
         self._stack: list[tuple[int, int, object, bool]] = []  # phase, start, ..., whether it counts as itself
-        self._at_once = False  # the next forward or copy may end a step: work off the marks with it
         self._stepped_in_backward = False
-        self._thread = 0  # the training thread, once known
-        self._loader_thread = get_ident()
         self._next_check = _CHECK_EVERY
         self._sampled = False
-        self._sample_ns = 0
         self._sample_start = 0
 
     # -- called by the hooks ---------------------------------------------------------------------------
 
-    def input_begin(self) -> bool:
-        """A batch is asked for; False where it is none of the training loop's."""
+    def input_begin(self) -> None:
+        """A batch is asked for, in ``loader_thread``."""
         now = perf_counter_ns()
-        if get_ident() != self._loader_thread:
-            return False
-        marks = self._marks
+        marks, known = self.marks, self._known
         marks += (_INPUT, now, None)
-        known = self._known
-        if (
-            known is not None
-            and marks[0::3] == known.codes
-            and marks[2::3] == known.tokens
-            and self.tracker.number < self._regular_until
-        ):
-            self.recorder.defer(known.rows, self.tracker.number, marks[1::3])
-            self.tracker.count_regular()
-            self._stack = [(_INPUT, now, None, True)]
-            self._marks = [_INPUT, now, None]
-            self._at_once = False
-        else:
-            self._work_off()
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
-        return True
+        if known is not None and marks[0::3] == known.codes and marks[2::3] == known.tokens:
+            tracker = self.tracker
+            number = tracker.number
+            if number < self._regular_until:
+                self._keep((known.rows, (number, marks[1::3]), known.tid))
+                tracker.number = self.recorder.step = number + 1
+                marks[:] = (_INPUT, now, None)
+                self.at_once = False
+                self.mode = mode = self._calm_mode
+                if mode == SAMPLED:
+                    self.sample_ns += perf_counter_ns() - now
+                return
+        self._work_off()
+        self._count_sample(now)
 
     def input_end(self, got_batch: bool) -> None:
         now = perf_counter_ns()
         if got_batch:
-            self._marks += (_INPUT + _END, now, None)
+            self.marks += (INPUT_END, now, None)
         else:
-            self._marks += (_EXHAUSTED, now, None)
+            self.marks += (_EXHAUSTED, now, None)
             self._work_off()
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
+        self._count_sample(now)
 
     def forward_begin(self, module: torch.nn.Module) -> None:
         now = perf_counter_ns()
-        if get_ident() != self._thread and not self._claim_thread():
+        if get_ident() != self.thread and not self._claim_thread():
             return
-        if _is_grad_enabled() and module.training:
-            self._marks += (_FORWARD + _GRAD + _TRAINING, now, module)
-            if self._at_once:
-                self._work_off()
-        else:
-            how = (_GRAD if _is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
-            self._marks += (_FORWARD + how, now, module)
-            self._work_off()  # so that annotations inside know that they are in no step
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
+        how = (_GRAD if torch.is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
+        self.marks += (_FORWARD + how, now, module)
+        if self.at_once or how != _GRAD + _TRAINING:  # annotations in validation are to know that there is no step
+            self._work_off()
+        self._count_sample(now)
 
     def forward_end(self, module: torch.nn.Module) -> None:
         now = perf_counter_ns()
-        if get_ident() == self._thread:
-            self._marks += (_FORWARD + _END, now, module)
-            if len(self._marks) > _MAX_ENTRIES:
-                self._work_off()
-            if self._sampled:
-                self._sample_ns += perf_counter_ns() - now
+        if get_ident() == self.thread:
+            self.marks += (FORWARD_END, now, module)
+            self._work_off_many()
+            self._count_sample(now)
 
     def backward_begin(self) -> bool:
+        """False where it is not the training loop's."""
         now = perf_counter_ns()
-        if get_ident() != self._thread and not self._claim_thread():
+        if get_ident() != self.thread and not self._claim_thread():
             return False
-        self._marks += (_BACKWARD, now, None)
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
+        self.marks += (BACKWARD_BEGIN, now, None)
+        self._count_sample(now)
         return True
 
     def backward_end(self) -> None:
         now = perf_counter_ns()
-        self._marks += (_BACKWARD + _END, now, None)
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
+        self.marks += (BACKWARD_END, now, None)
+        self._count_sample(now)
 
     def h2d_begin(self) -> bool:
+        """False where it is not the training loop's."""
         now = perf_counter_ns()
-        if get_ident() != self._loader_thread:
+        if get_ident() != self.loader_thread:
             return False
-        self._marks += (_H2D, now, None)
-        if self._at_once:
+        self.marks += (_H2D, now, None)
+        if self.at_once:
             self._work_off()
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
+        self._count_sample(now)
         return True
 
     def h2d_end(self) -> None:
         now = perf_counter_ns()
-        self._marks += (_H2D + _END, now, None)
-        if len(self._marks) > _MAX_ENTRIES:
-            self._work_off()
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
+        self.marks += (_H2D + _END, now, None)
+        self._work_off_many()
+        self._count_sample(now)
 
     def optimizer_begin(self, token: object) -> None:
         now = perf_counter_ns()
-        if get_ident() != self._thread and not self._claim_thread():
+        if get_ident() != self.thread and not self._claim_thread():
             return
-        self._marks += (_OPTIMIZER, now, token)
-        if self._sampled:
-            self._sample_ns += perf_counter_ns() - now
+        self.marks += (OPTIMIZER_BEGIN, now, token)
+        self._count_sample(now)
 
     def optimizer_end(self, token: object, counts: bool) -> None:
         now = perf_counter_ns()
-        if get_ident() == self._thread:
-            self._marks += (_OPTIMIZER + _END + (_COUNTS if counts else 0), now, token)
-            self._at_once = True
-            if self._sampled:
-                self._sample_ns += perf_counter_ns() - now
-        elif counts and self._marks[-3:-2] == [_BACKWARD]:
+        if get_ident() == self.thread:
+            self.marks += (OPTIMIZER_END if counts else _OPTIMIZER + _END, now, token)
+            self.at_once = True
+            self.mode = SLOW
+            self._count_sample(now)
+        elif counts and self.marks[-3:-2] == [_BACKWARD]:
             # Optimizers that step in the hooks of gradients run on autograd's device threads.
             self._stepped_in_backward = True
 
     def step(self) -> None:
         """The user says that a step ends here."""
         now = perf_counter_ns()
-        self._thread = self._loader_thread = get_ident()
+        self.thread = self.loader_thread = get_ident()
         self._work_off()
         self._drop(0)
         self.tracker.mark(now)
         self._segment_ended(now)
+        self._forget_regular()
+        self._set_mode()
 
     def finish(self) -> None:
         """The recording ends."""
@@ -222,9 +224,15 @@ class Loop:
         self._drop(0)
         self.tracker.finish()
 
+    def lose_hook(self) -> None:
+        """A hook was switched off: no step is regular from now on."""
+        self.is_whole = False
+        self.mode = SLOW
+        self._known = None
+
     def takes_forward(self) -> bool:
         """Whether a forward that begins now is an outermost one of the training loop."""
-        if get_ident() != (self._thread or self._loader_thread):
+        if get_ident() != (self.thread or self.loader_thread):
             return False
         self._work_off()
         return self._counts(_FORWARD)
@@ -233,24 +241,59 @@ class Loop:
 
     def _work_off(self) -> None:
         try:
-            tracker, marks = self.tracker, self._marks
+            marks, stack, tracker = self.marks, self._stack, self.tracker
             from_input = self._read  # a step may have begun with the mark that was kept, and nothing else
-            before = tracker.number
-            self._interpret(marks[self._read :])
-            begins_step = len(self._stack) == 1 and self._stack[0][0] == _INPUT and tracker.start is None
+            if from_input:
+                stack[:] = [(_INPUT, marks[1], None, True)]
+            number = tracker.number
+            self._interpret(marks[from_input:])
             self._known = None
-            if begins_step and not tracker.manual and not self.windows.is_open:
-                if from_input and tracker.number == before + 1 and not self.after_segment:
+            if len(stack) == 1 and stack[0][0] == _INPUT and tracker.start is None and self._may_be_regular():
+                if from_input and tracker.number == number + 1:
                     self._known = learn(marks[0::3], marks[2::3], marks[1::3], tracker.last_phases)
-                self._marks = [_INPUT, self._stack[0][1], None]
+                marks[:] = (_INPUT, stack[0][1], None)
                 self._read = 3
             else:
-                self._marks = []
-                self._read = 0
+                self._forget_regular()
+            self._set_mode()
         except BaseException:
             self.is_broken = True
-            self._marks = []
+            self.mode = SLOW
+            self._forget_regular()
             raise
+
+    def _may_be_regular(self) -> bool:
+        recorder = self.recorder
+        return not (
+            self.tracker.manual
+            or self.after_segment
+            or self.windows.is_open
+            or not self.is_whole
+            or not recorder.enabled
+            or recorder.is_full
+        )
+
+    def _work_off_many(self) -> None:
+        if len(self.marks) > MAX_ENTRIES:
+            self._work_off()
+
+    def _forget_regular(self) -> None:
+        self._known = None
+        self.marks.clear()
+        self._read = 0
+
+    def _set_mode(self) -> None:
+        """Fast where regular steps are known, and a forward that begins now ends none."""
+        tracker = self.tracker
+        self.at_once = tracker.stepped or tracker.is_validating or self.windows.is_open
+        if self._known is None or self.at_once:
+            self.mode = SLOW
+        else:
+            self.mode = self._calm_mode = SAMPLED if self._sampled else FAST
+
+    def _count_sample(self, since: int) -> None:
+        if self._sampled:
+            self.sample_ns += perf_counter_ns() - since
 
     def _interpret(self, marks: list[Any]) -> None:
         stack, tracker = self._stack, self.tracker
@@ -279,7 +322,6 @@ class Loop:
                 if counts and tracker.start is None and phase != _INPUT:
                     tracker.begin(now)
                 stack.append((phase, now, token, counts))
-        self._at_once = tracker.stepped or tracker.is_validating or self.windows.is_open
         if self.windows.is_open:
             self._mark_window()
 
@@ -355,13 +397,13 @@ class Loop:
 
     def _claim_thread(self) -> bool:
         """Whether this thread is the training thread: the first one that trains is."""
-        if self._thread:
+        if self.thread:
             self.other_threads += 1
             return False
-        self._thread = get_ident()
-        if self._thread != self._loader_thread:
-            self._loader_thread = self._thread
-            self._marks, self._read = [], 0
+        self.thread = get_ident()
+        if self.thread != self.loader_thread:
+            self.loader_thread = self.thread
+            self._forget_regular()
             self._stack.clear()
         return True
 
@@ -386,9 +428,9 @@ class Loop:
 
     def _check(self, number: int) -> None:
         if self._sampled:
-            self.hook_ns.append(self._sample_ns // (number - self._sample_start))
+            self.hook_ns.append(self.sample_ns // (number - self._sample_start))
         self._sampled = number // _CHECK_EVERY % _SAMPLE_EVERY == 1
-        self._sample_ns = 0
+        self.sample_ns = 0
         self._sample_start = number
         self._next_check = (number // _CHECK_EVERY + 1) * _CHECK_EVERY
         for check in self.checks:

@@ -1,13 +1,16 @@
 """The hooks: five kinds, each of which can fail and be switched off by itself.
 
 Each begins with ``if is_compiling(): return``, so that torch.compile traces it away instead of breaking
-the graph. None lets an exception of ours out, and none changes what it is given.
+the graph. None lets an exception of ours out, and none changes what it is given. The hooks of a regular
+step append their marks right here: see ``Loop``.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from threading import get_ident
+from time import perf_counter_ns
 from typing import Any
 
 import torch
@@ -15,12 +18,29 @@ from torch.nn.modules import module as nn_module
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from stepscope_torch.loop import BACKWARD, FORWARD, H2D, OPTIMIZER, Loop
+from stepscope_torch.loop import (
+    BACKWARD,
+    BACKWARD_BEGIN,
+    BACKWARD_END,
+    FORWARD,
+    FORWARD_BEGIN,
+    FORWARD_END,
+    H2D,
+    INPUT_END,
+    MAX_ENTRIES,
+    OPTIMIZER,
+    OPTIMIZER_BEGIN,
+    OPTIMIZER_END,
+    SAMPLED,
+    SLOW,
+    Loop,
+)
 from stepscope_torch.patches import Patch
 from stepscope_torch.steps import INPUT_WAIT
 
 # Dynamo takes it for True and drops what follows; it costs 27 ns, torch.compiler.is_compiling 75.
 is_compiling = torch.compiler.is_dynamo_compiling
+is_grad_enabled = torch.is_grad_enabled
 
 Failed = Callable[[str, Exception], None]
 
@@ -42,6 +62,7 @@ class Part:
 
     def remove(self) -> None:
         self.live = False
+        self.loop.lose_hook()
         for patch in self.patches:
             patch.remove()
         for handle in self.handles:
@@ -51,6 +72,7 @@ class Part:
     def fail(self, error: Exception) -> None:
         # What it installed stays, inert: taking it out in the middle of a call can break the caller's iteration.
         self.live = False
+        self.loop.lose_hook()
         self._failed(self.name, error)
 
 
@@ -63,29 +85,36 @@ class InputWait(Part):
         self.patches = [Patch(_BaseDataLoaderIter, "__next__", self._wrap)]
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        loop = self.loop
+
         def __next__(iterator: Any) -> Any:
-            if is_compiling() or not self.live or not self._begin():
+            if is_compiling() or not self.live or get_ident() != loop.loader_thread:
                 return original(iterator)
+            try:
+                loop.input_begin()
+            except Exception as error:
+                self.fail(error)
             try:
                 batch = original(iterator)
             except BaseException as error:
                 self._end(not isinstance(error, StopIteration))
                 raise
-            self._end(True)
+            mode = loop.mode
+            if mode:
+                now = perf_counter_ns()
+                loop.marks += (INPUT_END, now, None)
+                if mode == SAMPLED:
+                    loop.sample_ns += perf_counter_ns() - now
+            else:
+                self._end(True)
             return batch
 
         return __next__
 
-    def _begin(self) -> bool:
-        try:
-            return self.loop.input_begin()
-        except Exception as error:
-            self.fail(error)
-            return False
-
     def _end(self, got_batch: bool) -> None:
         try:
-            self.loop.input_end(got_batch)
+            if self.live:
+                self.loop.input_end(got_batch)
         except Exception as error:
             self.fail(error)
 
@@ -96,35 +125,48 @@ class _ForwardHook:
     and a saved model must load where stepscope is not installed.
     """
 
+    __slots__ = ("loop", "part")
+
     def __init__(self, part: Forward) -> None:
         self.part = part
+        self.loop = part.loop
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (contextlib.nullcontext, "__exit__")
 
 
 class _ForwardBegin(_ForwardHook):
+    __slots__ = ()
+
     def __call__(self, module: torch.nn.Module, args: Any) -> None:
         if is_compiling():
             return
-        part = self.part
-        if part.live:
-            try:
-                part.loop.forward_begin(module)
-            except Exception as error:
-                part.fail(error)
+        loop = self.loop
+        mode = loop.mode
+        if mode and get_ident() == loop.thread and is_grad_enabled() and module.training:
+            now = perf_counter_ns()
+            loop.marks += (FORWARD_BEGIN, now, module)
+            if mode == SAMPLED:
+                loop.sample_ns += perf_counter_ns() - now
+        else:
+            self.part.begin(module)
 
 
 class _ForwardEnd(_ForwardHook):
+    __slots__ = ()
+
     def __call__(self, module: torch.nn.Module, args: Any, output: Any) -> None:
         if is_compiling():
             return
-        part = self.part
-        if part.live:
-            try:
-                part.loop.forward_end(module)
-            except Exception as error:
-                part.fail(error)
+        loop = self.loop
+        mode = loop.mode
+        if mode and get_ident() == loop.thread and len(loop.marks) < MAX_ENTRIES:
+            now = perf_counter_ns()
+            loop.marks += (FORWARD_END, now, module)
+            if mode == SAMPLED:
+                loop.sample_ns += perf_counter_ns() - now
+        else:
+            self.part.end(module)
 
 
 class Forward(Part):
@@ -231,17 +273,27 @@ class Forward(Part):
                     return  # a loss: what it computes is no forward of the model
                 if not any(module is other for other in self._found):
                     self._found.append(module)
-            self.loop.forward_begin(module)
         except Exception as error:
             self.fail(error)
+        self.begin(module)
 
     def _search_end(self, module: torch.nn.Module, args: Any, output: Any) -> None:
-        if is_compiling() or not self.live or module is self.model:
-            return
-        try:
-            self.loop.forward_end(module)
-        except Exception as error:
-            self.fail(error)
+        if not is_compiling() and module is not self.model:
+            self.end(module)
+
+    def begin(self, module: torch.nn.Module) -> None:
+        if self.live:
+            try:
+                self.loop.forward_begin(module)
+            except Exception as error:
+                self.fail(error)
+
+    def end(self, module: torch.nn.Module) -> None:
+        if self.live:
+            try:
+                self.loop.forward_end(module)
+            except Exception as error:
+                self.fail(error)
 
 
 class Backward(Part):
@@ -256,28 +308,43 @@ class Backward(Part):
         self.patches = [Patch(torch.autograd, name, self._wrap) for name in ("backward", "grad")]
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        loop = self.loop
+
         def backward(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or not self.live or not self._begin():
+            if is_compiling():
+                return original(*args, **kwargs)
+            if loop.mode and get_ident() == loop.thread:
+                loop.marks += (BACKWARD_BEGIN, perf_counter_ns(), None)
+            elif not self._begin():
                 return original(*args, **kwargs)
             try:
                 return original(*args, **kwargs)
             finally:
-                self._end()
+                mode = loop.mode
+                if mode:
+                    now = perf_counter_ns()
+                    loop.marks += (BACKWARD_END, now, None)
+                    if mode == SAMPLED:  # the begin is taken to cost what the end does
+                        loop.sample_ns += 2 * (perf_counter_ns() - now)
+                else:
+                    self._end()
 
         return backward
 
     def _begin(self) -> bool:
-        try:
-            return self.loop.backward_begin()
-        except Exception as error:
-            self.fail(error)
-            return False
+        if self.live:
+            try:
+                return self.loop.backward_begin()
+            except Exception as error:
+                self.fail(error)
+        return False
 
     def _end(self) -> None:
-        try:
-            self.loop.backward_end()
-        except Exception as error:
-            self.fail(error)
+        if self.live:
+            try:
+                self.loop.backward_end()
+            except Exception as error:
+                self.fail(error)
 
 
 class HostToDevice(Part):
@@ -354,20 +421,38 @@ class OptimizerStep(Part):
         return self.only is None or any(optimizer is one for one in self.only)
 
     def _begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling() or not self.live:
+        if is_compiling():
             return
-        try:
-            self.loop.optimizer_begin(optimizer)
-        except Exception as error:
-            self.fail(error)
+        loop = self.loop
+        mode = loop.mode
+        if mode and get_ident() == loop.thread:
+            now = perf_counter_ns()
+            loop.marks += (OPTIMIZER_BEGIN, now, optimizer)
+            if mode == SAMPLED:
+                loop.sample_ns += perf_counter_ns() - now
+        elif self.live:
+            try:
+                loop.optimizer_begin(optimizer)
+            except Exception as error:
+                self.fail(error)
 
     def _end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling() or not self.live:
+        if is_compiling():
             return
-        try:
-            self.loop.optimizer_end(optimizer, self._counts(optimizer))
-        except Exception as error:
-            self.fail(error)
+        loop = self.loop
+        mode = loop.mode
+        if mode and self.only is None and get_ident() == loop.thread:
+            now = perf_counter_ns()
+            loop.marks += (OPTIMIZER_END, now, optimizer)
+            loop.at_once = True
+            loop.mode = SLOW
+            if mode == SAMPLED:
+                loop.sample_ns += perf_counter_ns() - now
+        elif self.live:
+            try:
+                loop.optimizer_end(optimizer, self._counts(optimizer))
+            except Exception as error:
+                self.fail(error)
 
     def _wrap_scaler(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:

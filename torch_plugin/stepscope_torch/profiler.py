@@ -238,6 +238,8 @@ class Profiler:
         """Nothing can be recorded any more: the hooks have nothing to do."""
         for part in self._parts:
             part.live = False
+        if self._loop is not None:
+            self._loop.lose_hook()
         if self._windows is not None:
             self._windows.break_off()
 
@@ -315,6 +317,8 @@ def _after_fork_in_child() -> None:
     if _running is not None:
         for part in _running._parts:
             part.live = False
+        if _running._loop is not None:
+            _running._loop.lose_hook()
         if _running._sessions is not None:
             _running._sessions.before_start = None
         atexit.unregister(_running.stop)

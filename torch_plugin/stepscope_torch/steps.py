@@ -47,7 +47,7 @@ class StepTracker:
     def __init__(self, sink: Sink, now: int) -> None:
         self.sink = sink
         self.number = 0
-        self.steps = 0  # complete ones
+        self.cut = 0  # steps that are not complete
         self.stepped = False  # an optimizer that counts has run in the open segment
         self.manual = False  # the user calls mark()
         self.last_step_ns: int | None = None
@@ -65,6 +65,11 @@ class StepTracker:
         self._saw_eval_with_grad = False
         self._last_mark = now
         self._last_optimizer_end = now
+
+    @property
+    def steps(self) -> int:
+        """Complete steps so far."""
+        return self.number - self.cut
 
     # -- loading a batch -------------------------------------------------------------------------------
 
@@ -180,12 +185,6 @@ class StepTracker:
             self._kind = _TRAINING
             self.sink.step = self.number
 
-    def count_regular(self) -> None:
-        """A step was recorded elsewhere, from the load of its batch to that of the next."""
-        self.number += 1
-        self.steps += 1
-        self.sink.step = self.number
-
     def mark(self, now: int) -> bool:
         """The user says that a step ends here. From the first call on only these calls end steps."""
         self.manual = True
@@ -236,8 +235,9 @@ class StepTracker:
         self.sink.phases(number, phases)
         self.last_phases = phases
         if complete:
-            self.steps += 1
             self.last_step_ns = end - start
+        else:
+            self.cut += 1
         if number < 8 or number % 16 == 15:
             self.phases_seen.update(name for name, _, _ in phases)
 
