@@ -4,6 +4,7 @@ import { decodeView, type ViewTable } from "./timeline/decode";
 
 export interface WorkerInfo {
   id: string;
+  source: "recording" | "file";
   rank: number | null;
   world_size: number | null;
   host: string | null;
@@ -46,6 +47,10 @@ export interface KernelRow {
   mean_ns: number;
   min_ns: number;
   max_ns: number;
+  precision: string | null;
+  matrix_units: boolean | null;
+  blocks_per_sm: number | null;
+  occupancy: number | null;
 }
 
 export interface OperatorRow {
@@ -64,13 +69,25 @@ export interface MemcpyRow {
   bytes_per_s: number | null;
 }
 
+export interface LaunchTimes {
+  p50: number;
+  p90: number;
+  p99: number;
+  max: number;
+}
+
 export interface Launches {
   count: number;
   linked: number;
   without_run: number;
   runs_without_launch: number;
-  latency_ns: { p50: number; p90: number; p99: number; max: number } | null;
+  latency_ns: LaunchTimes | null;
+  queue_wait_ns: LaunchTimes | null;
+  overhead_ns: LaunchTimes | null;
   negative: number;
+  short_kernels: number | null;
+  short_kernel_ns: number | null;
+  short_call_ns: number | null;
 }
 
 export interface GpuSummary {
@@ -78,6 +95,117 @@ export interface GpuSummary {
   busy_ns: number;
   utilization_steps: number | null;
   utilization_window: number | null;
+  sm_efficiency: number | null;
+  occupancy: number | null;
+  tensor_core_time: number | null;
+}
+
+export interface IdleRow {
+  device: number;
+  stream: number | null;
+  events: number;
+  span_ns: number;
+  busy_ns: number;
+  idle_ns: number;
+  host_wait_ns: number;
+  kernel_wait_ns: number;
+  other_ns: number;
+}
+
+export interface Idle {
+  kernel_wait_threshold_ns: number;
+  devices: IdleRow[] | null;
+}
+
+export interface CollectiveRow {
+  name: string;
+  group: string | null;
+  group_description: string | null;
+  group_size: number | null;
+  device: boolean;
+  count: number;
+  total_ns: number;
+  min_ns: number;
+  max_ns: number;
+  exposed_ns: number | null;
+  bytes: number | null;
+  bytes_known: number;
+  algbw_bytes_per_s: number | null;
+  busbw_bytes_per_s: number | null;
+}
+
+export interface Communication {
+  total_ns: number;
+  exposed_ns: number;
+  overlapped_ns: number;
+  overlap: number | null;
+  collectives: CollectiveRow[];
+  collective_count: number;
+}
+
+export interface SyncRow {
+  operator: string | null;
+  name: string;
+  count: number;
+  total_ns: number;
+}
+
+export interface Synchronisation {
+  calls: { name: string; count: number; total_ns: number; max_ns: number }[];
+  by_operator: SyncRow[];
+  by_operator_count: number;
+}
+
+export interface MemoryShare<N> {
+  name: N | null;
+  count: number;
+  bytes: number;
+}
+
+/** Allocations of one allocator; times are relative to the origin. */
+export interface MemoryRow {
+  device: number | null; // null: the host
+  allocator: string | null;
+  is_absolute: boolean;
+  allocations: number;
+  frees: number;
+  start_bytes: number;
+  end_bytes: number;
+  peak_bytes: number;
+  peak_ns: number | null;
+  peak_reserved_bytes: number | null;
+  curve: { ts_ns: number[]; allocated: number[]; reserved: number[] | null };
+  at_peak: {
+    earlier_bytes: number;
+    operators: MemoryShare<string>[];
+    modules: MemoryShare<string[]>[] | null;
+  } | null;
+}
+
+export interface ModuleRow {
+  path: string[];
+  calls: number | null;
+  forward_host_total_ns: number | null;
+  forward_host_self_ns: number | null;
+  forward_device_total_ns: number | null;
+  forward_device_self_ns: number | null;
+  backward_host_total_ns: number | null;
+  backward_host_self_ns: number | null;
+  backward_device_total_ns: number | null;
+  backward_device_self_ns: number | null;
+}
+
+export interface Overhead {
+  stall_ns: number;
+  hook_ns_per_step: number | null;
+  ratio: number | null;
+}
+
+export interface Trust {
+  sentence: string;
+  events_kept: number;
+  events_left_out: number;
+  weakens: { code: string; count: number; fields: string[] }[];
 }
 
 export interface DeviceInfo {
@@ -112,7 +240,20 @@ export interface WorkerSummary {
   devices: DeviceInfo[] | null;
   events: number | null;
   step_count: number | null;
+  overhead: Overhead | null;
+  activity_total_ns: Record<string, number | null> | null;
+  phase_total_ns: Record<string, number | null> | null;
   gpu: GpuSummary[] | null;
+  gpu_count: number | null;
+  idle: Idle | null;
+  precision_ns: Record<string, number | null> | null;
+  communication: Communication | null;
+  synchronisation: Synchronisation | null;
+  memory: MemoryRow[] | null;
+  memory_count: number | null;
+  modules: ModuleRow[] | null;
+  modules_total: number | null;
+  trust: Trust | null;
   timeline_ns: Record<string, number | null> | null;
   activity_time_ns: Record<string, number | null> | null;
   kernels: KernelRow[] | null;
@@ -122,6 +263,7 @@ export interface WorkerSummary {
   operators: OperatorRow[] | null;
   operator_count: number | null;
   annotations: AnnotationRow[] | null;
+  annotation_count: number | null;
   quality: QualityNote[] | null;
 }
 
@@ -134,6 +276,7 @@ export interface Finding {
 export interface Coverage {
   steps: number | null;
   deep_steps: number | null;
+  phased_steps: number | null;
   windows: number | null;
   first_ns: number | null;
   last_ns: number | null;
@@ -169,6 +312,21 @@ export interface StepsAnswer {
   phase: Record<string, (number | null)[]>;
 }
 
+/** Few steps that show how long all take; `index` tells which ones of all `count` they are. */
+export interface OverviewAnswer {
+  origin_ns: string;
+  count: number;
+  incomplete: number;
+  deep: [number, number][]; // first and last index of each stretch of steps in deep windows
+  index: number[];
+  id: (number | null)[];
+  label: (string | null)[];
+  start: number[];
+  host: (number | null)[];
+  duration: number[];
+  complete: boolean[];
+}
+
 export type SeriesUnit = "ratio" | "bytes" | "bytes_per_s";
 
 export interface Series {
@@ -188,7 +346,7 @@ export interface ResourcesAnswer {
   series: Series[];
 }
 
-export type LaneType = "host" | "process" | "device" | "group" | "thread" | "stream" | "counter";
+export type LaneType = "host" | "process" | "device" | "group" | "thread" | "stream" | "counter" | "more"; // more: a row of ours
 
 export interface LaneInfo {
   id: number;
@@ -233,7 +391,79 @@ export interface SliceAnswer {
   self: number | null;
   step: number | null;
   args: Record<string, unknown> | null;
+  operator?: { row: number; name: string } | null;
+  modules?: string[]; // outermost first
+  stack?: string[]; // outermost first
   connections: Connection[];
+}
+
+/** Sums over groups of slices, one entry a group. */
+interface Sums {
+  count: number[];
+  total: number[];
+  self: number[];
+}
+
+export interface AreaAnswer {
+  origin_ns: string;
+  t0: number;
+  t1: number;
+  span: number;
+  busy: number;
+  idle: number;
+  count: number;
+  total: number;
+  self: number;
+  kinds: Sums & { kind: number[]; busy: number[] };
+  names: Sums & { name: string[]; kind: number[]; min: number[]; max: number[] };
+  name_count: number;
+  lanes: Sums & { lane: number[]; busy: number[] };
+}
+
+export interface SearchAnswer {
+  count: number;
+  offset: number;
+  row: number[];
+  lane: number[];
+  depth: number[];
+  start: number[];
+  dur: number[];
+  marks: number[];
+  names: string[];
+  counts: number[];
+  name_count: number;
+}
+
+export interface PlaceAnswer {
+  row: number;
+  name: string;
+  lane: number;
+  depth: number;
+  start: number;
+  dur: number;
+}
+
+export interface ArrowsAnswer {
+  count: number;
+  type: ("run" | "backward")[];
+  from_row: number[];
+  from_lane: number[];
+  from_depth: number[];
+  from_t: number[];
+  to_row: number[];
+  to_lane: number[];
+  to_depth: number[];
+  to_t: number[];
+}
+
+export interface PeerAnswer {
+  origin_ns: string;
+  t0: number;
+  t1: number;
+  steps: TreeAnswer["steps"];
+  lane: number | null;
+  name: string | null;
+  rows: number;
 }
 
 /** The server reads the worker's files for the first time: ask again. */
@@ -262,13 +492,17 @@ export function setRouteBase(moduleUrl: string): void {
 
 type Params = Record<string, string | number | null | undefined>;
 
-async function request(route: string, params: Params, signal?: AbortSignal): Promise<Response> {
+function address(route: string, params: Params): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(params)) if (value != null) query.set(key, String(value));
   const text = query.toString();
+  return `${base}${route}${text && `?${text}`}`;
+}
+
+async function request(route: string, params: Params, signal?: AbortSignal): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(`${base}${route}${text && `?${text}`}`, { signal, cache: "no-cache" });
+    response = await fetch(address(route, params), { signal, cache: "no-cache" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "The server does not answer. Is TensorBoard still running?");
@@ -300,6 +534,9 @@ export const getSummary = (key: WorkerKey, signal?: AbortSignal) => json<Summary
 export const getSteps = (key: WorkerKey, offset: number, limit: number, signal?: AbortSignal) =>
   json<StepsAnswer>("steps", { ...key, offset, limit }, signal);
 
+export const getOverview = (key: WorkerKey, points: number, signal?: AbortSignal) =>
+  json<OverviewAnswer>("steps/overview", { ...key, points }, signal);
+
 export const getResources = (
   key: WorkerKey,
   range: { t0: number; t1: number } | null,
@@ -314,9 +551,10 @@ export async function getView(
   range: { t0: number; t1: number },
   px: number,
   lanes: readonly number[],
+  by: "stream" | "module" | null,
   signal?: AbortSignal,
 ): Promise<ViewTable> {
-  const params = { ...key, ...wholeRange(range), px, lanes: lanes.join(",") };
+  const params = { ...key, ...wholeRange(range), px, lanes: lanes.join(","), by };
   const response = await request("timeline/view", params, signal);
   return decodeView(new Uint8Array(await response.arrayBuffer()));
 }
@@ -326,6 +564,57 @@ export const getSlice = (key: WorkerKey, row: number, signal?: AbortSignal) =>
 
 export const findByName = (key: WorkerKey, name: string, signal?: AbortSignal) =>
   json<{ count: number; rows: number[] }>("timeline/find", { ...key, name }, signal);
+
+type Lanes = readonly number[] | null; // null: all
+
+export const getArea = (key: WorkerKey, range: { t0: number; t1: number }, lanes: Lanes, signal?: AbortSignal) =>
+  json<AreaAnswer>("timeline/area", { ...key, ...wholeRange(range), lanes: lanes && lanes.join(",") }, signal);
+
+export interface Query {
+  text: string;
+  regex: boolean;
+  matchCase: boolean;
+  args: boolean;
+  exact: boolean;
+}
+
+export const search = (key: WorkerKey, query: Query, offset: number, buckets: number, signal?: AbortSignal) => {
+  const flag = (on: boolean) => (on ? 1 : null);
+  const params = {
+    ...key,
+    text: query.text,
+    regex: flag(query.regex),
+    case: flag(query.matchCase),
+    exact: flag(query.exact),
+    where: query.args && !query.exact ? "both" : "names",
+    offset,
+    buckets,
+  };
+  return json<SearchAnswer>("timeline/search", params, signal);
+};
+
+export const getNeighbour = (key: WorkerKey, row: number, by: 1 | -1) =>
+  json<{ slice: PlaceAnswer | null }>("timeline/neighbour", { ...key, row, by });
+
+export const getArrows = (
+  key: WorkerKey,
+  range: { t0: number; t1: number },
+  lanes: readonly number[],
+  signal?: AbortSignal,
+) => json<ArrowsAnswer>("timeline/arrows", { ...key, ...wholeRange(range), lanes: lanes.join(",") }, signal);
+
+export const getPeer = (key: WorkerKey, peer: string, lane: number, signal?: AbortSignal) =>
+  json<PeerAnswer>("timeline/peer", { ...key, peer, lane }, signal);
+
+/** Where a part of the timeline is saved from. */
+export function exportAddress(key: WorkerKey, range: { t0: number; t1: number }, lanes: Lanes, to: "trace" | "csv") {
+  return address("timeline/export", { ...key, ...wholeRange(range), lanes: lanes && lanes.join(","), to });
+}
+
+export const fetchExport = async (key: WorkerKey, range: { t0: number; t1: number }, lanes: Lanes) =>
+  (
+    await request("timeline/export", { ...key, ...wholeRange(range), lanes: lanes && lanes.join(","), to: "trace" })
+  ).arrayBuffer();
 
 function wholeRange(range: { t0: number; t1: number }): { t0: number; t1: number } {
   return { t0: Math.floor(range.t0), t1: Math.ceil(range.t1) };

@@ -4,7 +4,7 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import type { RunInfo, WorkerInfo } from "./api";
 import { clockMs, isLive, runs, shown, updatedMs } from "./data";
-import { ago, plural } from "./format";
+import { ago, calendar, plural } from "./format";
 import { TABS, type Tab } from "./hash";
 import { nav, navigate, openWorker, tab } from "./state";
 import { StepsTab } from "./tabs/steps";
@@ -104,23 +104,25 @@ function Tabs(): JSX.Element {
   );
 }
 
-/** "live, last data 2 s ago", "finished", or that the server does not answer. */
+/** "live, last data 2 s ago", "finished 3 min ago", "file of 2026-03-07", or that the server does not answer. */
 function Freshness(): JSX.Element | null {
   const text = useComputed(() => {
     if (runs.now.value.state === "error") return runs.now.value.detail;
     const at = updatedMs.value;
     const when = at === null ? "" : ago(clockMs.value - at);
+    if (shown.value.worker?.source === "file") return at === null ? "file" : `file of ${calendar(at).slice(0, 10)}`;
     if (isLive.value) return `live${when && `, last data ${when}`}`;
     return when ? `finished ${when}` : "finished";
   });
   if (!shown.value.worker) return null;
   const state = runs.now.value.state === "error" ? "lost" : isLive.value ? "live" : "finished";
   const at = updatedMs.value;
+  const isFile = shown.value.worker.source === "file";
   return (
     <span
       class={`freshness ${state}`}
       data-testid="freshness"
-      title={at === null ? undefined : `Last data at ${new Date(at).toLocaleString()}`}
+      title={at === null ? undefined : `${isFile ? "File written" : "Last data"} at ${new Date(at).toLocaleString()}`}
     >
       <span class="dot" aria-hidden="true" />
       {text}

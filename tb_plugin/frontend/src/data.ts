@@ -3,9 +3,11 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import {
   absoluteMs,
+  getOverview,
   getResources,
   getRuns,
   getSummary,
+  type OverviewAnswer,
   type ResourcesAnswer,
   type RunsAnswer,
   type SummaryAnswer,
@@ -18,10 +20,12 @@ import { fetchSteps, type Steps } from "./steps";
 
 const LIVE_MS = 2000;
 const IDLE_MS = 10_000;
+const OVERVIEW_POINTS = 1500; // twice what the chart has pixels on most screens
 
 export const runs = new Resource<RunsAnswer>();
 export const summary = new Resource<SummaryAnswer>();
 export const steps = new Resource<Steps>();
+export const overview = new Resource<OverviewAnswer>();
 export const resources = new Resource<ResourcesAnswer>();
 
 /** The time of this machine, once a second, for "2 s ago". */
@@ -72,6 +76,10 @@ function loadSteps(at: WorkerKey, all: boolean): void {
   void steps.load((signal) => fetchSteps(at, held, all, show, signal));
 }
 
+function loadOverview(at: WorkerKey): void {
+  void overview.load((signal) => getOverview(at, OVERVIEW_POINTS, signal));
+}
+
 function loadResources(at: WorkerKey): void {
   void resources.load((signal) => getResources(at, null, 600, signal));
 }
@@ -86,8 +94,10 @@ function loadTab(at: WorkerKey, stamp: string): void {
     load();
   };
   once(summary, () => loadSummary(at));
-  if (tab.peek() !== "timeline") once(steps, () => loadSteps(at, false));
-  if (tab.peek() === "summary") once(resources, () => loadResources(at));
+  if (tab.peek() === "steps") once(steps, () => loadSteps(at, false));
+  if (tab.peek() !== "summary") return;
+  once(overview, () => loadOverview(at));
+  once(resources, () => loadResources(at));
 }
 
 async function poll(): Promise<void> {
@@ -109,7 +119,7 @@ export function startData(): void {
     if (at !== last) {
       last = at;
       loadedAt.clear();
-      batch(() => [summary, steps, resources].forEach((resource) => resource.reset()));
+      batch(() => [summary, steps, overview, resources].forEach((resource) => resource.reset()));
     }
     if (at) loadTab(at, stamp);
     freshness.value = freshness.peek() + 1;

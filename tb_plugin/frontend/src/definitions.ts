@@ -8,6 +8,46 @@ export const DEFINITIONS = {
   gpuBusy:
     "Union of kernel time inside the steps, divided by the union of the steps, for each GPU. Kernels include communication.",
   inputWait: "Time the training thread waited for its next batch, divided by the host time of the same steps.",
+  gpuWindow:
+    "Union of kernel time inside the steps, divided by the time from the first step's start to the last one's end: gaps between steps count as idle.",
+  smEfficiency:
+    "Estimated share of the multiprocessors at work: at each moment the blocks per multiprocessor of all running kernels, at most 1; the mean over the steps, idle time as 0. Low while busy is high: the kernels are too small for this GPU.",
+  occupancy:
+    "Estimated achieved occupancy of the kernels that start in the steps, as their records tell it, weighted by duration.",
+  tensorCores:
+    "Kernels whose name tells of Tensor or Matrix Cores, divided by all kernels, by duration. A lower bound: generated kernels (Triton) have names that tell nothing.",
+  idle: "Time without any work on the device, between the first and the last work of the capture.",
+  hostWait:
+    "Gaps that ended with work whose launch call began after the gap did: the host was late. Fewer and larger kernels, CUDA graphs or compilation help; so does less Python, less synchronisation and a faster input.",
+  kernelWait: "Other gaps below 30 µs: the usual delay between two kernels of a queue. Fusing small kernels helps.",
+  otherWait: "All other gaps: waiting for another stream or device, or the launch is not in the trace.",
+  precision:
+    "Time of compute kernels by the precision of their arithmetic, as the types in the kernel's name tell, else the input types of its operator. The parts sum to all time of compute kernels.",
+  exposed: "Collectives ran and no compute kernel did: communication that the step waits for.",
+  overlapped: "Collectives ran while a compute kernel did.",
+  exposedShare:
+    "Time in which collectives ran and no compute kernel did, divided by the time of the steps captured in depth.",
+  collectiveTime: "Sum of the durations of all runs, the wait for the last rank to come included.",
+  messageBytes: "Sum of the messages that are known: what one rank gives, for all_gather what it gets.",
+  bandwidth:
+    "Bus bandwidth where the size of the group is known, else algorithm bandwidth. Durations hold the wait for other ranks, so it is a lower bound. 1 GB/s is 1e9 bytes/s.",
+  sync: "Calls with which the host waits for a device or a stream, or asks for its state. While the host waits it launches nothing.",
+  syncOperator: "The innermost operator around the call. aten::_local_scalar_dense is .item() or a print of a tensor.",
+  memory: "What the allocator of the framework handed out, as the capture recorded it.",
+  memoryPeak: "The most that was allocated at any moment of the capture.",
+  memoryReserved: "The most that the allocator had taken from the device. Far above the peak: fragmentation.",
+  memoryStart: "Allocated before the first record of the capture: usually parameters, optimizer state and buffers.",
+  memoryChange: "Allocated at the end, less what was allocated at the start. Growth from step to step may be a leak.",
+  memoryAtPeak: "What was alive at the moment of the peak, by the operator that allocated it.",
+  overhead:
+    "Time that the profiler took from the training thread: its hooks in every step, and stalls while a deep window opened, closed or was saved; divided by the time of the steps and the stalls.",
+  needsSteps: "It is measured against the steps, and none was captured in depth.",
+  moduleDevice: "Device time of the work launched inside the module's calls, inner modules included.",
+  moduleDeviceSelf: "The same without that of the modules that it calls.",
+  moduleBackward:
+    "Device time of the backward nodes whose forward operator ran inside the module, inner modules included.",
+  moduleHost: "Time on the host inside the module's calls, without the modules that it calls.",
+  trust: "What all notes mean for the numbers, in one sentence.",
   cpu: "CPU time used, all cores of the host together, as a share of their capacity.",
   gpuUtil: "Share of the sampling interval in which at least one kernel ran, as the driver reports it.",
   phases:
@@ -48,6 +88,11 @@ export const DEFINITIONS = {
   launches: "Calls that put work on a device queue.",
   launchLinked: "Launches whose device run was found.",
   launchLatency: "From the end of the launch call to the start of its device run; floored at 0.",
+  launchQueue:
+    "The part of the latency in which earlier work of the same stream still ran: the GPU is busy, the host is ahead. No reason to worry.",
+  launchOverhead: "The rest of the latency: the stream was free, or waited for an event of another one.",
+  launchShort:
+    "Launches of kernels that ran shorter than the launch call took: here the host is slower than the GPU. Fusing them, larger batches or CUDA graphs help.",
   launchNegative:
     "Pairs whose device run seems to start before the launch ended: the clocks of host and device differ.",
   stepHost: "Duration of the step's marker on the host.",

@@ -122,6 +122,11 @@ export function ranges(numbers: readonly number[], limit = 3): string {
   return parts.join(", ");
 }
 
+/** Unix ms as a local date with the time of day: "2026-03-07 14:05". */
+export function calendar(ms: number): string {
+  return clock(BigInt(Math.floor(ms)) * 1_000_000n).slice(0, 16);
+}
+
 /** Absolute Unix nanoseconds (bigint) as local date and time with milliseconds. */
 export function clock(unixNs: bigint): string {
   const date = new Date(Number(unixNs / 1_000_000n));

@@ -22,6 +22,37 @@ export interface ViewState {
   scale: "absolute" | "share";
   steps: "all" | "deep" | null;
   fold: readonly number[]; // lanes whose folding differs from the default
+  pins: readonly number[]; // lanes that are kept on top, in this order
+  filter: string; // words that the shown lanes have in their path
+  idle: boolean; // idle threads are shown too
+  moves: readonly Pair[]; // [lane, the sibling that it goes before, or 0: to the end], in turn
+  sizes: readonly Pair[]; // [lane, rows shown]
+  labels: number | null; // width of the lanes' names in pixels
+  color: Coloring;
+  arrows: "selected" | "all";
+  find: string; // what is searched for
+  rules: string; // letters: r regular expression, c match case, a in arguments too, e the exact name
+  area: Area | null; // the marked interval
+  among: boolean; // the step breakdown shows the steps in the marked interval only
+  compare: Compare | null;
+  of: string | null; // the worker of the selected slice, where it is not the shown one
+}
+
+export type Pair = readonly [number, number];
+
+export type Coloring = "kind" | "name" | "stream" | "module";
+export const COLORINGS: readonly Coloring[] = ["kind", "name", "stream", "module"];
+
+export interface Area {
+  start: bigint; // Unix ns
+  width: number; // ns
+  lanes: readonly number[] | null; // those marked, with all below them; null: every lane
+}
+
+/** A lane beside those of other workers, aligned where a step begins; null: by the clock. */
+export interface Compare {
+  lane: number;
+  step: number | null;
 }
 
 export const INITIAL: ViewState = {
@@ -34,7 +65,38 @@ export const INITIAL: ViewState = {
   scale: "absolute",
   steps: null,
   fold: [],
+  pins: [],
+  filter: "",
+  idle: false,
+  moves: [],
+  sizes: [],
+  labels: null,
+  color: "kind",
+  arrows: "selected",
+  find: "",
+  rules: "",
+  area: null,
+  among: false,
+  compare: null,
+  of: null,
 };
+
+/** What belongs to one worker: another one has other lanes and slices. */
+export const OF_WORKER = {
+  span: null,
+  slice: null,
+  fold: [],
+  pins: [],
+  filter: "",
+  moves: [],
+  sizes: [],
+  area: null,
+  among: false,
+  compare: null,
+  of: null,
+} satisfies Partial<ViewState>;
+
+const MOST_LANES = 60; // of a list in the address: links stay short enough to send
 
 const PREFIX = "p.stepscope.";
 
@@ -78,11 +140,49 @@ export function decodeState(hash: string): ViewState {
     by: oneOf("by", ["activity", "phase"] as const, null),
     scale: oneOf("scale", ["absolute", "share"] as const, INITIAL.scale),
     steps: oneOf("steps", ["all", "deep"] as const, null),
-    fold: (get("fold") ?? "")
-      .split(",")
-      .map(wholeNumber)
-      .filter((n): n is number => n !== null),
+    fold: numbers(get("fold"), ","),
+    pins: numbers(get("pin"), ","),
+    filter: get("lanes") ?? "",
+    idle: get("idle") === "1",
+    moves: pairs(get("order")),
+    sizes: pairs(get("size")).filter(([, rows]) => rows > 0),
+    labels: wholeNumber(get("names")),
+    color: oneOf("color", COLORINGS, INITIAL.color),
+    arrows: oneOf("arrows", ["selected", "all"] as const, INITIAL.arrows),
+    find: get("find") ?? "",
+    rules: [...new Set(get("rules") ?? "")].filter((letter) => "rcae".includes(letter)).join(""),
+    area: decodeArea(get("area")),
+    among: get("among") === "1",
+    compare: decodeCompare(get("compare")),
+    of: get("of"),
   };
+}
+
+function numbers(text: string | null, separator: string): number[] {
+  return (text ?? "")
+    .split(separator)
+    .map(wholeNumber)
+    .filter((n): n is number => n !== null);
+}
+
+function pairs(text: string | null): Pair[] {
+  return (text ?? "").split(",").flatMap((part) => {
+    const both = numbers(part, ".");
+    return both.length === 2 ? [[both[0], both[1]] as const] : [];
+  });
+}
+
+/** "start,width" and, where only some lanes are marked, their ids: "start,width,3.5.7". */
+function decodeArea(text: string | null): Area | null {
+  const [start, width, lanes] = text?.split(",") ?? [];
+  const at = decodeSpan(`${start},${width}`);
+  return at && { start: at.start, width: at.width, lanes: lanes === undefined ? null : numbers(lanes, ".") };
+}
+
+/** "lane" or "lane,step". */
+function decodeCompare(text: string | null): Compare | null {
+  const [lane, step] = (text ?? "").split(",").map(wholeNumber);
+  return lane === null || lane === undefined ? null : { lane, step: step ?? null };
 }
 
 function wholeNumber(text: string | null): number | null {
@@ -110,8 +210,34 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   set("by", state.by);
   set("scale", state.scale === INITIAL.scale ? null : state.scale);
   set("steps", state.steps);
-  set("fold", state.fold.slice(0, 60).join(","));
+  set("fold", state.fold.slice(0, MOST_LANES).join(","));
+  set("pin", state.pins.slice(0, MOST_LANES).join(","));
+  set("lanes", state.filter);
+  set("idle", state.idle ? "1" : null);
+  set("order", pairsText(state.moves));
+  set("size", pairsText(state.sizes));
+  set("names", state.labels === null ? null : String(state.labels));
+  set("color", state.color === INITIAL.color ? null : state.color);
+  set("arrows", state.arrows === INITIAL.arrows ? null : state.arrows);
+  set("find", state.find);
+  set("rules", state.rules);
+  set("area", state.area && areaText(state.area));
+  set("among", state.among ? "1" : null);
+  set("compare", state.compare && [state.compare.lane, state.compare.step].filter((n) => n !== null).join(","));
+  set("of", state.of);
   const parts = [encodeURIComponent(shown || plugin)];
   for (const [key, value] of values) parts.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `#${parts.join("&")}`;
+}
+
+const pairsText = (list: readonly Pair[]) =>
+  list
+    .slice(-MOST_LANES)
+    .map((pair) => pair.join("."))
+    .join(",");
+
+function areaText(area: Area): string {
+  const width = Math.round(area.width * 1000) / 1000;
+  const lanes = area.lanes === null ? [] : [area.lanes.slice(0, MOST_LANES).join(".")];
+  return [area.start, width, ...lanes].join(",");
 }

@@ -20,6 +20,11 @@ export function readHash(): string {
   return outer.location.hash;
 }
 
+/** The address that the user sees. */
+export function outerAddress(): string {
+  return outer.location.href;
+}
+
 /** Marks history entries of ours, to tell them from TensorBoard's own writes of the hash. */
 const MARK = "stepscope";
 const written = new Set<string>();

@@ -131,14 +131,30 @@ export function colorIndex(kind: number, name: string): number {
 
 const KIND_COUNT = Object.keys(Kind).length;
 const PHASE_OFFSET = KIND_COUNT * SHADES;
+const GROUP_OFFSET = PHASE_OFFSET + Object.keys(PHASE_COLORS.light).length;
 
-/** All fills of the timeline, addressed by `colorIndex`. */
+/** All fills of the timeline, addressed by `colorIndex` and `groupIndex`. */
 export function slicePalette(theme: Theme): string[] {
   const fills: string[] = [];
   for (let kind = 0; kind < KIND_COUNT; kind += 1) {
     for (let step = 0; step < SHADES; step += 1) fills.push(shade(KIND_COLORS[theme][kind], theme, step));
   }
-  return fills.concat(Object.values(PHASE_COLORS[theme]));
+  fills.push(...Object.values(PHASE_COLORS[theme]));
+  for (let step = 0; step < SHADES; step += 1) fills.push(...groupHues(theme).map((hue) => shade(hue, theme, step)));
+  return fills.concat(NO_GROUP[theme]);
+}
+
+/** The classes of one chart are told apart by everybody: the same hues serve for names, streams and modules. */
+const groupHues = (theme: Theme) => Object.values(ACTIVITY_COLORS[theme]).slice(0, GROUP_HUES);
+const GROUP_HUES = 7;
+const NO_GROUP: Record<Theme, string> = { light: "#79848e", dark: "#7d858f" };
+
+/** Colours that groups can have before two share one. */
+export const GROUP_COLORS = GROUP_HUES * SHADES;
+
+/** Index in `slicePalette` of the colour of group `n`; null is no group. */
+export function groupIndex(n: number | null): number {
+  return GROUP_OFFSET + (n === null ? GROUP_COLORS : n % GROUP_COLORS);
 }
 
 export function kindColor(theme: Theme, kind: number): string {

@@ -1,7 +1,7 @@
 // Where the user is: one signal that mirrors the hash of the page, and the two ways to change it.
 
 import { computed, effect, signal } from "@preact/signals";
-import { decodeState, encodeState, INITIAL, type ViewState } from "./hash";
+import { decodeState, encodeState, INITIAL, OF_WORKER, type ViewState } from "./hash";
 import { onNavigate, readHash, watchTheme, writeHash } from "./host";
 import type { Theme } from "./palette";
 
@@ -11,7 +11,9 @@ export const theme = signal<Theme>("light");
 export const tab = computed(() => nav.value.tab);
 export const span = computed(() => nav.value.span);
 export const slice = computed(() => nav.value.slice);
-export const fold = computed(() => nav.value.fold);
+
+/** One part of the state as a signal, which changes only when that part does. */
+export const part = <K extends keyof ViewState>(name: K) => computed(() => nav.value[name]);
 
 const WRITE_DELAY_MS = 200; // browsers limit how often a page may rewrite its address
 let pending: ReturnType<typeof setTimeout> | null = null;
@@ -38,7 +40,7 @@ export function navigate(patch: Partial<ViewState>): void {
 
 /** Go to another run or worker: what belonged to the old one (viewport, selection, folding) is left behind. */
 export function openWorker(run: string, worker: string | null): void {
-  navigate({ run, worker, span: null, slice: null, fold: [], by: null, steps: null });
+  navigate({ ...OF_WORKER, run, worker, by: null, steps: null });
 }
 
 /** Read the address, follow it, and follow the theme of the page around us. */

@@ -23,11 +23,9 @@ export interface Share<K extends string> {
   ratio: number;
 }
 
-/** Sums over the steps in which a partition was measured. */
 export interface Totals<K extends string> {
-  steps: number; // with a measured partition
   total_ns: number;
-  shares: Share<K>[]; // those above 0, in drawing order
+  shares: Share<K>[];
 }
 
 export const PAGE = 2000;
@@ -104,9 +102,12 @@ export async function fetchSteps(
 }
 
 /** What a step is called: its own number, else its marker, else its place. */
-export function stepName(steps: Steps, index: number): string {
-  const id = steps.id[index];
-  return id != null ? id.toLocaleString("en-US") : (steps.label[index] ?? `#${index + 1}`);
+export function stepName(
+  steps: { id: (number | null)[]; label: (string | null)[]; index?: number[] },
+  at: number,
+): string {
+  const id = steps.id[at];
+  return id != null ? id.toLocaleString("en-US") : (steps.label[at] ?? `#${(steps.index?.[at] ?? at) + 1}`);
 }
 
 /** Whether a step has a measured partition of this kind: null stands for "not captured", 0 for "nothing". */
@@ -122,24 +123,15 @@ export function measured(columns: Record<string, (number | null)[]>, count: numb
   return indices;
 }
 
-export function totals<K extends string>(
-  columns: Record<K, (number | null)[]>,
+/** The parts of a sum over steps, those above 0, in drawing order. Nulls were not measured. */
+export function sharesOf<K extends string>(
+  sums: Record<string, number | null> | null | undefined,
   keys: readonly K[],
-  count: number,
 ): Totals<K> {
-  const sums = new Map<K, number>(keys.map((key) => [key, 0]));
-  const indices = measured(columns, count);
-  for (const key of keys) {
-    let sum = 0;
-    for (const i of indices) sum += columns[key][i] ?? 0;
-    sums.set(key, sum);
-  }
-  const total = [...sums.values()].reduce((a, b) => a + b, 0);
+  const ns = (key: K) => sums?.[key] ?? 0;
+  const total = keys.reduce((sum, key) => sum + ns(key), 0);
   return {
-    steps: indices.length,
     total_ns: total,
-    shares: keys
-      .map((key) => ({ key, ns: sums.get(key) ?? 0, ratio: total > 0 ? (sums.get(key) ?? 0) / total : 0 }))
-      .filter((share) => share.ns > 0),
+    shares: keys.filter((key) => ns(key) > 0).map((key) => ({ key, ns: ns(key), ratio: ns(key) / total })),
   };
 }

@@ -12,11 +12,37 @@ const full: ViewState = {
   scale: "share",
   steps: "all",
   fold: [3, 1_234_567_890],
+  pins: [9, 2],
+  filter: "stream 7 & <b>",
+  idle: true,
+  moves: [
+    [5, 3],
+    [8, 0],
+  ],
+  sizes: [[5, 12]],
+  labels: 310,
+  color: "module",
+  arrows: "all",
+  find: "^aten::(mm|add)=.*",
+  rules: "ra",
+  area: { start: 1_751_410_836_123_456_700n, width: 99.25, lanes: [7, 9] },
+  among: true,
+  compare: { lane: 7, step: 1011 },
+  of: "1-node-3",
 };
 
 test("a state survives the address, to the nanosecond", () => {
   assert.deepEqual(decodeState(encodeState(full, "#stepscope")), full);
   assert.deepEqual(decodeState(encodeState(INITIAL, "#stepscope")), INITIAL);
+});
+
+test("every lane, an alignment by the clock", () => {
+  const state: ViewState = {
+    ...INITIAL,
+    area: { start: -5n, width: 10, lanes: null },
+    compare: { lane: 7, step: null },
+  };
+  assert.deepEqual(decodeState(encodeState(state, "#stepscope")), state);
 });
 
 test("nothing that differs from the initial state means no keys at all", () => {
@@ -45,7 +71,8 @@ test("keys of others stay, ours are replaced", () => {
 
 test("nonsense in the address becomes the initial state", () => {
   const hash =
-    "#stepscope&p.stepscope.tab=x&p.stepscope.at=abc&p.stepscope.slice=-3&p.stepscope.fold=1,x,,2&p.stepscope.by=%E0%A4%A";
+    "#stepscope&p.stepscope.tab=x&p.stepscope.at=abc&p.stepscope.slice=-3&p.stepscope.fold=1,x,,2&p.stepscope.by=%E0%A4%A" +
+    "&p.stepscope.area=1&p.stepscope.compare=x&p.stepscope.order=1,2.x,3.4.5&p.stepscope.size=1.0&p.stepscope.rules=zz";
   assert.deepEqual(decodeState(hash), { ...INITIAL, fold: [1, 2] });
   assert.equal(decodeState("#stepscope&p.stepscope.at=5,0").span, null);
 });

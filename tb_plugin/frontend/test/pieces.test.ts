@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { absoluteMs, routeBase, type Series } from "../src/api";
+import { absoluteMs, routeBase, type OverviewAnswer, type Series, type SummaryAnswer } from "../src/api";
 import { CurveStore, valueAt } from "../src/timeline/curves";
 import { eachRun } from "../src/timeline/draw-curves";
 import { fit } from "../src/timeline/text";
 import { sortRows } from "../src/ui/table";
 import { filterChoices } from "../src/ui/picker";
-import { deviceText, versionText } from "../src/tabs/facts";
+import { byteStep } from "../src/charts/memory";
+import { coverageText, deviceText, versionText } from "../src/tabs/facts";
 import { refusals } from "../src/tabs/notes";
 
 test("routes lie beside the module, under any prefix or experiment", () => {
@@ -114,4 +115,31 @@ test("equal devices are told once; versions and refusals in words", () => {
   assert.deepEqual(refusals({ with_stack: "not on this torch" }), ["with_stack: not on this torch"]);
   assert.deepEqual(refusals(["no NVML"]), ["no NVML"]);
   assert.deepEqual(refusals(null), []);
+});
+
+test("how much was seen in depth, by the numbers of the steps", () => {
+  const answer = (steps: number, deep: number) =>
+    ({ coverage: { steps, deep_steps: deep }, worker: {} }) as unknown as SummaryAnswer;
+  const overview = {
+    index: [0, 10, 14, 40, 2309],
+    id: [1, 11, 15, 41, 2310],
+    label: [],
+    deep: [
+      [10, 14],
+      [40, 40],
+    ],
+  };
+  assert.equal(
+    coverageText(answer(2310, 6), overview as unknown as OverviewAnswer),
+    "steps 11–15, 41 of 2,310 in depth; always-on data for all",
+  );
+  assert.equal(coverageText(answer(2310, 6), null), "6 steps of 2,310 in depth; always-on data for all");
+  assert.equal(coverageText(answer(6, 6), null), "all 6 steps in depth");
+  assert.equal(coverageText(answer(0, 0), null), "no steps seen");
+});
+
+test("axes of memory have round binary steps", () => {
+  assert.equal(byteStep(2 * 2 ** 30), 1024 * 2 ** 20);
+  assert.equal(byteStep(700 * 2 ** 20), 200 * 2 ** 20);
+  assert.equal(byteStep(16), 5);
 });

@@ -4,8 +4,8 @@ import type { StepsAnswer } from "../src/api";
 import { cutOf, niceCeiling } from "../src/charts/scale";
 import { clampBars, makeBars, type BarData } from "../src/charts/step-bars";
 import { deepRuns, nearestStep, stepAxis } from "../src/charts/step-time";
-import { ACTIVITIES, PHASES } from "../src/kinds";
-import { emptySteps, measured, stepName, totals, withPage } from "../src/steps";
+import { ACTIVITIES } from "../src/kinds";
+import { emptySteps, measured, sharesOf, stepName, withPage } from "../src/steps";
 
 function page(offset: number, ids: number[], count: number, deep: (id: number) => boolean = () => false): StepsAnswer {
   return {
@@ -38,19 +38,19 @@ test("pages join at their offsets, and a page that comes again replaces its part
   assert.deepEqual(steps.phase.backward, [null, null, null, null, null, null]);
 });
 
-test("sums hold over measured steps only, and 0 is not null", () => {
+test("parts of a sum: what was not measured is no part, and neither is 0", () => {
+  assert.deepEqual(sharesOf({ kernel: 140, communication: 0, memcpy: null, cpu: 60 }, ACTIVITIES), {
+    total_ns: 200,
+    shares: [
+      { key: "kernel", ns: 140, ratio: 0.7 },
+      { key: "cpu", ns: 60, ratio: 0.3 },
+    ],
+  });
+  assert.deepEqual(sharesOf(null, ACTIVITIES), { total_ns: 0, shares: [] });
   const steps = withPage(
     emptySteps("0"),
     page(0, [0, 1, 2, 3], 4, (id) => id < 2),
   );
-  const activity = totals(steps.activity, ACTIVITIES, steps.count);
-  assert.equal(activity.steps, 2);
-  assert.equal(activity.total_ns, 2 * (70 + 30));
-  assert.deepEqual(activity.shares, [
-    { key: "kernel", ns: 140, ratio: 0.7 },
-    { key: "cpu", ns: 60, ratio: 0.3 },
-  ]);
-  assert.equal(totals(steps.phase, PHASES, steps.count).steps, 4);
   assert.deepEqual(measured(steps.activity, 4), [0, 1]);
 });
 
@@ -59,24 +59,28 @@ test("a step without a number is called by its marker, else by its place", () =>
   assert.equal(stepName(steps, 0), "2,310");
   assert.equal(stepName({ ...steps, id: [null] }, 0), "step 2310");
   assert.equal(stepName({ ...steps, id: [null], label: [null] }, 0), "#1");
+  assert.equal(stepName({ id: [null], label: [null], index: [40] }, 0), "#41");
 });
 
-test("the x axis has the steps' numbers where they increase, else their places", () => {
-  assert.deepEqual(stepAxis([5, 6, 9]), [5, 6, 9]);
-  assert.deepEqual(stepAxis([5, 5, 6]), [0, 1, 2]);
-  assert.deepEqual(stepAxis([5, null, 6]), [0, 1, 2]);
+test("the x axis has the steps' numbers where they increase, else their places among all steps", () => {
+  assert.deepEqual(stepAxis([5, 6, 9], [0, 1, 2]), [5, 6, 9]);
+  assert.deepEqual(stepAxis([5, 5, 6], [0, 40, 80]), [0, 40, 80]);
+  assert.deepEqual(stepAxis([5, null, 6], [0, 40, 80]), [0, 40, 80]);
   assert.equal(nearestStep([5, 6, 9], 7.6), 2);
   assert.equal(nearestStep([], 3), -1);
 });
 
-test("steps in depth are told as runs", () => {
-  const steps = withPage(
-    emptySteps("0"),
-    page(0, [0, 1, 2, 3, 4, 5], 6, (id) => id === 1 || id === 2 || id === 5),
-  );
-  assert.deepEqual(deepRuns(steps, stepAxis(steps.id)), [
-    [1, 2],
-    [5, 5],
+test("steps in depth are marked by the values of the x axis", () => {
+  const overview = {
+    index: [0, 20, 22, 31, 39],
+    deep: [
+      [20, 22],
+      [31, 31],
+    ] as [number, number][],
+  };
+  assert.deepEqual(deepRuns(overview, [100, 120, 122, 131, 139]), [
+    [120, 122],
+    [131, 131],
   ]);
 });
 

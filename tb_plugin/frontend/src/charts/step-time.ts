@@ -1,15 +1,16 @@
 // The step time over the step number, with the steps that were captured in depth marked.
 
+import type { OverviewAnswer } from "../api";
 import { axisDuration, duration } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
-import { isMeasured, stepName, type Steps } from "../steps";
+import { stepName } from "../steps";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
 
-/** What stands on the x axis: the steps' own numbers where they increase, else their position. */
-export function stepAxis(ids: readonly (number | null)[]): number[] {
+/** What stands on the x axis: the steps' own numbers where they increase, else their position among all steps. */
+export function stepAxis(ids: readonly (number | null)[], index: readonly number[]): number[] {
   const numbers = ids.filter((id): id is number => id !== null);
   const grows = numbers.every((id, i) => i === 0 || id > numbers[i - 1]);
-  return grows && numbers.length === ids.length ? numbers : ids.map((_, at) => at);
+  return grows && numbers.length === ids.length ? numbers : [...index];
 }
 
 /** Index of the step nearest to a value of the x axis. */
@@ -19,22 +20,19 @@ export function nearestStep(xs: readonly number[], x: number): number {
   return best;
 }
 
-/** Runs of consecutive steps captured in depth, as [first x, last x]. */
-export function deepRuns(steps: Steps, xs: readonly number[]): [number, number][] {
-  const found: [number, number][] = [];
-  for (let i = 0; i < steps.id.length; i += 1) {
-    if (!isMeasured(steps.activity, i)) continue;
-    const last = found.at(-1);
-    if (last && i > 0 && last[1] === xs[i - 1]) last[1] = xs[i];
-    else found.push([xs[i], xs[i]]);
-  }
-  return found;
+/** Stretches of steps captured in depth, as [first x, last x]; their ends are among the steps of every overview. */
+export function deepRuns(overview: Pick<OverviewAnswer, "deep" | "index">, xs: readonly number[]): [number, number][] {
+  const at = new Map(overview.index.map((index, i) => [index, xs[i]]));
+  return overview.deep.flatMap(([from, to]) => {
+    const [a, b] = [at.get(from), at.get(to)];
+    return a === undefined || b === undefined ? [] : [[a, b] as [number, number]];
+  });
 }
 
 /** `top` is where the time axis is cut, null for its natural end. */
-export function stepTimeOption(steps: Steps, theme: Theme, top: number | null): Option {
+export function stepTimeOption(steps: OverviewAnswer, theme: Theme, top: number | null): Option {
   const colors = CHART_COLORS[theme];
-  const xs = stepAxis(steps.id);
+  const xs = stepAxis(steps.id, steps.index);
   const deep = deepRuns(steps, xs);
   const all = deep.length === 1 && deep[0][0] === xs[0] && deep[0][1] === xs.at(-1);
   const line = SERIES_COLORS[theme][0];
@@ -48,7 +46,7 @@ export function stepTimeOption(steps: Steps, theme: Theme, top: number | null): 
       const rows: [string, string, string?][] = [[`Step ${stepName(steps, i)}`, duration(steps.duration[i]), line]];
       if (steps.host[i] !== null && steps.host[i] !== steps.duration[i])
         rows.push(["on the host", duration(steps.host[i])]);
-      if (isMeasured(steps.activity, i)) rows.push(["captured in depth", ""]);
+      if (deep.some(([from, to]) => xs[i] >= from && xs[i] <= to)) rows.push(["captured in depth", ""]);
       if (!steps.complete[i]) rows.push(["cut at the end of the capture", ""]);
       return rows;
     }),

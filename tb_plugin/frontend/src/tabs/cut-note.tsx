@@ -4,16 +4,13 @@ import type { JSX } from "preact";
 import type { Cut } from "../charts/scale";
 import { duration, plural } from "../format";
 
-/** Says that the axis is cut, and undoes it. */
-export function CutNote({ cut, open, onToggle }: { cut: Cut; open: boolean; onToggle: () => void }): JSX.Element {
+/** Says that the axis is cut, and undoes it. `sampled`: not all steps are drawn, so how many are cut is not known. */
+export function CutNote(props: { cut: Cut; open: boolean; sampled?: boolean; onToggle: () => void }): JSX.Element {
+  const { cut, open, sampled, onToggle } = props;
+  const above = sampled ? "Steps" : plural(cut.above, "step");
   return (
-    <button
-      type="button"
-      class="text-button cut"
-      onClick={onToggle}
-      title={`The longest takes ${duration(cut.longest)}`}
-    >
-      {open ? "Cut the longest steps off" : `${plural(cut.above, "step")} above the axis: show`}
+    <button type="button" class="text-button cut" onClick={onToggle}>
+      {open ? "Cut the longest steps off" : `${above} above the axis, up to ${duration(cut.longest)}: show`}
     </button>
   );
 }

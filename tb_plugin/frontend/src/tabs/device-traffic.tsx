@@ -1,22 +1,9 @@
 // What went between host and devices: memory copies and kernel launches.
 
 import type { JSX } from "preact";
-import type { Launches, MemcpyRow, WorkerSummary } from "../api";
+import type { Launches, LaunchTimes, MemcpyRow } from "../api";
 import { DEFINITIONS } from "../definitions";
-import { bytes, count, DASH, duration, exact, rate } from "../format";
-
-/** Memory copies and launches, side by side; nothing where no device was used. */
-export function DeviceTraffic({ worker }: { worker: WorkerSummary }): JSX.Element | null {
-  const hasCopies = worker.memcpy && Object.keys(worker.memcpy).length > 0;
-  const hasLaunches = worker.launches && worker.launches.count > 0;
-  if (!hasCopies && !hasLaunches) return null;
-  return (
-    <div class="columns">
-      {hasCopies && <Copies memcpy={worker.memcpy!} />}
-      {hasLaunches && <Launching launches={worker.launches!} />}
-    </div>
-  );
-}
+import { bytes, count, duration, exact, plural, rate } from "../format";
 
 const DIRECTIONS: Record<string, string> = {
   HtoD: "Host to device",
@@ -26,7 +13,9 @@ const DIRECTIONS: Record<string, string> = {
   HtoH: "Host to host",
 };
 
-function Copies({ memcpy }: { memcpy: Record<string, MemcpyRow> }): JSX.Element {
+/** Nothing where nothing was copied. */
+export function Copies({ memcpy }: { memcpy: Record<string, MemcpyRow> | null }): JSX.Element | null {
+  if (!memcpy || Object.keys(memcpy).length === 0) return null;
   const rows = Object.entries(memcpy).sort(([, a], [, b]) => b.time_ns - a.time_ns);
   return (
     <section class="card">
@@ -76,36 +65,70 @@ function Copies({ memcpy }: { memcpy: Record<string, MemcpyRow> }): JSX.Element 
   );
 }
 
-function Launching({ launches }: { launches: Launches }): JSX.Element {
-  const latency = launches.latency_ns;
-  const cells: [string, string, string][] = [
-    ["Launches", count(launches.count), DEFINITIONS.launches],
-    ["With a device run", count(launches.linked), DEFINITIONS.launchLinked],
-    ["Without one", count(launches.without_run), "Launches whose device run is not in the capture."],
-    ["Latency, median", duration(latency?.p50), DEFINITIONS.launchLatency],
-    ["Latency, p90", duration(latency?.p90), DEFINITIONS.launchLatency],
-    ["Latency, p99", duration(latency?.p99), DEFINITIONS.launchLatency],
-    ["Latency, longest", duration(latency?.max), DEFINITIONS.launchLatency],
+/** Nothing where nothing was launched. */
+export function Launching({ launches }: { launches: Launches | null }): JSX.Element | null {
+  if (!launches || launches.count === 0) return null;
+  const times: [string, string, LaunchTimes | null][] = [
+    ["Latency", DEFINITIONS.launchLatency, launches.latency_ns],
+    ["of it, queue wait", DEFINITIONS.launchQueue, launches.queue_wait_ns],
+    ["of it, overhead", DEFINITIONS.launchOverhead, launches.overhead_ns],
   ];
-  if (launches.negative > 0) cells.push(["Latency below 0", count(launches.negative), DEFINITIONS.launchNegative]);
-  if (launches.runs_without_launch > 0) {
-    cells.push([
-      "Runs without launch",
-      count(launches.runs_without_launch),
-      "Device work whose launch call is not in the capture.",
-    ]);
-  }
+  const counts: [string, number | null, string][] = [
+    ["Launches", launches.count, DEFINITIONS.launches],
+    ["Kernels shorter than the call", launches.short_kernels, DEFINITIONS.launchShort],
+    ["Without a device run", launches.without_run, "Launches whose device run is not in the capture."],
+    ["Runs without launch", launches.runs_without_launch, "Device work whose launch call is not in the capture."],
+    ["Latency below 0", launches.negative, DEFINITIONS.launchNegative],
+  ];
+  const quantiles = ["p50", "p90", "p99", "max"] as const;
   return (
     <section class="card">
       <h2>Kernel launches</h2>
       <dl class="figures" data-testid="launches">
-        {cells.map(([label, value, title]) => (
-          <div key={label} title={value === DASH ? "No pair of a launch and its run" : title}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
+        {counts
+          .filter(([, n], i) => i === 0 || (n ?? 0) > 0)
+          .map(([label, n, title]) => (
+            <div key={label} title={title}>
+              <dt>{label}</dt>
+              <dd>{count(n)}</dd>
+            </div>
+          ))}
       </dl>
+      {launches.latency_ns && (
+        <table class="plain spaced" data-testid="launch-latency">
+          <thead>
+            <tr>
+              <th scope="col" title={DEFINITIONS.launchLinked}>
+                Of {plural(launches.linked, "launch with a run", "launches with a run")}
+              </th>
+              <th scope="col" class="num">
+                Median
+              </th>
+              <th scope="col" class="num">
+                p90
+              </th>
+              <th scope="col" class="num">
+                p99
+              </th>
+              <th scope="col" class="num">
+                Longest
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {times.map(([label, title, row]) => (
+              <tr key={label} title={title}>
+                <th scope="row">{label}</th>
+                {quantiles.map((q) => (
+                  <td key={q} class="num" title={exact(row?.[q])}>
+                    {duration(row?.[q])}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
     </section>
   );
 }

@@ -1,9 +1,9 @@
 // The strip of facts about a worker: what ran, where, with what, and how much of it was seen in depth.
 
 import type { JSX } from "preact";
-import type { DeviceInfo, ResourcesAnswer, SummaryAnswer } from "../api";
-import { bytes, count, duration, plural, ranges } from "../format";
-import { measured, type Steps } from "../steps";
+import type { DeviceInfo, OverviewAnswer, ResourcesAnswer, SummaryAnswer } from "../api";
+import { bytes, calendar, count, duration, plural } from "../format";
+import { stepName } from "../steps";
 
 const FRAMEWORKS: Record<string, string> = { pytorch: "PyTorch", tensorflow: "TensorFlow", jax: "JAX" };
 
@@ -31,20 +31,35 @@ export function versionText(versions: Record<string, unknown> | null): string {
     .join(", ");
 }
 
+/** When the recording began, Unix ms; null where the clock of the source has no known zero. */
+function recordedMs(answer: SummaryAnswer): number | null {
+  const first = answer.coverage?.first_ns ?? null;
+  const ms = first === null ? 0 : (Number(answer.origin_ns) + first) / 1e6;
+  return ms > EARLIEST_MS ? ms : null;
+}
+
+const EARLIEST_MS = Date.UTC(2000, 0, 1);
+const MOST_STRETCHES = 3;
+
+/** Steps captured in depth, as "10–14, 40". */
+function deepText(all: OverviewAnswer): string {
+  const name = (index: number) => stepName(all, all.index.indexOf(index));
+  const parts = all.deep.map(([from, to]) => (from === to ? name(from) : `${name(from)}–${name(to)}`));
+  return parts.length > MOST_STRETCHES ? `${parts.slice(0, MOST_STRETCHES).join(", ")}, …` : parts.join(", ");
+}
+
 /** "steps 10–14 of 2,310 in depth; always-on data for all". */
-export function coverageText(answer: SummaryAnswer, steps: Steps | null): string {
+export function coverageText(answer: SummaryAnswer, all: OverviewAnswer | null): string {
   const total = answer.coverage?.steps ?? answer.worker.step_count ?? 0;
   if (total === 0) return "no steps seen";
-  const indices = steps ? measured(steps.activity, steps.count) : [];
-  const deep = steps ? indices.length : (answer.coverage?.deep_steps ?? 0);
+  const deep = answer.coverage?.deep_steps ?? 0;
   if (deep >= total) return total === 1 ? "1 step, in depth" : `all ${plural(total, "step")} in depth`;
   if (deep === 0) return `${plural(total, "step")}, none in depth yet; always-on data for all`;
-  const numbers = indices.map((i) => steps?.id[i] ?? i);
-  const which = steps ? `steps ${ranges(numbers)}` : plural(deep, "step");
+  const which = all && all.deep.length > 0 ? `steps ${deepText(all)}` : plural(deep, "step");
   return `${which} of ${count(total)} in depth; always-on data for all`;
 }
 
-function facts(answer: SummaryAnswer, steps: Steps | null, resources: ResourcesAnswer | null): Fact[] {
+function facts(answer: SummaryAnswer, steps: OverviewAnswer | null, resources: ResourcesAnswer | null): Fact[] {
   const { worker } = answer;
   const list: Fact[] = [];
   const framework = worker.framework ?? "unknown";
@@ -69,6 +84,8 @@ function facts(answer: SummaryAnswer, steps: Steps | null, resources: ResourcesA
       value: worker.world_size ? `${worker.rank} of ${count(worker.world_size)}` : `${worker.rank}`,
     });
   }
+  const began = recordedMs(answer);
+  if (began !== null) list.push({ label: "Recorded", value: calendar(began), title: new Date(began).toLocaleString() });
   if (versions) list.push({ label: "Versions", value: versions });
   list.push({
     label: "Coverage",
@@ -90,7 +107,7 @@ function facts(answer: SummaryAnswer, steps: Steps | null, resources: ResourcesA
 
 export function Facts(props: {
   answer: SummaryAnswer;
-  steps: Steps | null;
+  steps: OverviewAnswer | null;
   resources: ResourcesAnswer | null;
 }): JSX.Element {
   return (

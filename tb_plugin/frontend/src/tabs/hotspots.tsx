@@ -1,31 +1,44 @@
-// Where the work is: the top kernels, operators and annotations.
+// Where the work is: the top kernels, operators, modules and annotations.
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { AnnotationRow, KernelRow, OperatorRow, WorkerSummary } from "../api";
+import type { AnnotationRow, KernelRow, ModuleRow, OperatorRow, WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, percent, plural } from "../format";
+import { Meter } from "../ui/meter";
 import { ROW_HEIGHT, Table, type Column } from "../ui/table";
 import { Absent } from "../ui/states";
 import { Toggle } from "../ui/toggle";
 
 const MOST_ROWS = 12;
 
-type View = "kernels" | "operators" | "annotations";
+type View = "kernels" | "operators" | "modules" | "annotations";
 
-const LABELS: Record<View, string> = { kernels: "Kernels", operators: "Operators", annotations: "Annotations" };
+const LABELS: Record<View, string> = {
+  kernels: "Kernels",
+  operators: "Operators",
+  modules: "Modules",
+  annotations: "Annotations",
+};
 
 export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element {
   const rows = {
     kernels: worker.kernels ?? [],
     operators: worker.operators ?? [],
+    modules: worker.modules ?? [],
     annotations: worker.annotations ?? [],
   };
   const views = Object.keys(LABELS) as View[];
   const [chosen, choose] = useState<View | null>(null);
   const view = chosen ?? views.find((name) => rows[name].length > 0) ?? "kernels";
   const listed = rows[view].length;
-  const totals = { kernels: worker.kernel_count, operators: worker.operator_count, annotations: listed };
+  const totals = {
+    kernels: worker.kernel_count,
+    operators: worker.operator_count,
+    // The list has an entry more, for what belongs to no module.
+    modules: worker.modules_total === null ? null : worker.modules_total + 1,
+    annotations: worker.annotation_count,
+  };
   const total = totals[view] ?? listed;
   return (
     <section class="card flush">
@@ -50,6 +63,8 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element {
         <Kernels rows={rows.kernels} />
       ) : view === "operators" ? (
         <Operators rows={rows.operators} />
+      ) : view === "modules" ? (
+        <Modules rows={rows.modules} />
       ) : (
         <Annotations rows={rows.annotations} />
       )}
@@ -60,6 +75,7 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element {
 const NONE: Record<View, string> = {
   kernels: "Nothing ran on a device in the capture",
   operators: "The capture holds no host operators",
+  modules: "The capture tells no modules: record it with_stack (PyTorch), or with name scopes (TensorFlow, JAX)",
   annotations: "The code names no regions: stepscope.annotate does",
 };
 
@@ -85,7 +101,13 @@ function kernelColumns(rows: KernelRow[]): Column[] {
   const share = (i: number) => (total > 0 ? rows[i].total_ns / total : null);
   return [
     { key: "name", label: "Kernel", value: (i) => rows[i].name, hint: (i) => rows[i].name },
-    { key: "kind", label: "Kind", width: 124, value: (i) => rows[i].kind },
+    {
+      key: "kind",
+      label: "Kind",
+      width: 128,
+      value: (i) => kernelKind(rows[i]),
+      hint: (i) => kernelHint(rows[i]),
+    },
     time("total", "Total", DEFINITIONS.kernelTotal, (i) => rows[i].total_ns),
     {
       key: "share",
@@ -107,6 +129,23 @@ function kernelColumns(rows: KernelRow[]): Column[] {
     time("min", "Shortest", "The shortest run.", (i) => rows[i].min_ns),
     time("max", "Longest", "The longest run.", (i) => rows[i].max_ns),
   ];
+}
+
+/** Communication, or the precision with the mark of Tensor Cores: what the kernel is good for. */
+function kernelKind(row: KernelRow): string {
+  if (row.kind === "communication") return "communication";
+  if (row.precision === null || row.precision === "other") return "compute";
+  return `${row.precision}${row.matrix_units ? ", Tensor Core" : ""}`;
+}
+
+function kernelHint(row: KernelRow): string {
+  const facts = [
+    row.precision === null ? null : `Precision of its arithmetic, estimated: ${row.precision}`,
+    row.matrix_units ? "Its name tells of Tensor or Matrix Cores" : null,
+    row.occupancy === null ? null : `Achieved occupancy, estimated: ${percent(row.occupancy)}`,
+    row.blocks_per_sm === null ? null : `Blocks per multiprocessor: ${row.blocks_per_sm}`,
+  ];
+  return facts.filter(Boolean).join("\n") || "Nothing more is told of this kernel";
 }
 
 function Operators({ rows }: { rows: OperatorRow[] }): JSX.Element {
@@ -158,6 +197,77 @@ function operatorColumns(rows: OperatorRow[]): Column[] {
   ];
 }
 
+function Modules({ rows }: { rows: ModuleRow[] }): JSX.Element {
+  const columns = useMemo(() => moduleColumns(rows), [rows]);
+  const onDevice = rows.some((row) => (row.forward_device_total_ns ?? 0) > 0);
+  return (
+    <Table
+      name="Modules"
+      testId="module"
+      count={rows.length}
+      columns={columns}
+      initial={{ key: onDevice ? "device-self" : "host-self", descending: true }}
+      height={tableHeight(rows.length)}
+      version={rows}
+    />
+  );
+}
+
+function moduleColumns(rows: ModuleRow[]): Column[] {
+  const path = (i: number) => rows[i].path.join(" › ");
+  const own = (i: number) => rows[i].forward_device_self_ns;
+  const all = rows.reduce((sum, row) => sum + (row.forward_device_self_ns ?? 0), 0);
+  const share = (i: number) => (all > 0 && own(i) !== null ? (own(i) ?? 0) / all : null);
+  const hasBackward = rows.some((row) => row.backward_device_total_ns !== null);
+  const onDevice = all > 0;
+  return [
+    {
+      key: "name",
+      label: "Module",
+      value: path,
+      cell: (i) => <ModuleName path={rows[i].path} />,
+      hint: (i) => path(i) || "Work that belongs to no module",
+    },
+    {
+      key: "count",
+      label: "Calls",
+      title: "Forward calls; name scopes have none.",
+      numeric: true,
+      value: (i) => rows[i].calls,
+      cell: (i) => count(rows[i].calls),
+    },
+    ...(onDevice
+      ? [
+          time("device-self", "Device self", DEFINITIONS.moduleDeviceSelf, own),
+          {
+            key: "share",
+            label: "Share",
+            title: "Device self time, divided by that of all modules in the list.",
+            numeric: true,
+            value: share,
+            cell: (i: number) => <Meter ratio={share(i)} />,
+          },
+          time("device-total", "Device total", DEFINITIONS.moduleDevice, (i) => rows[i].forward_device_total_ns),
+        ]
+      : []),
+    ...(hasBackward
+      ? [time("backward", "Backward", DEFINITIONS.moduleBackward, (i) => rows[i].backward_device_total_ns)]
+      : []),
+    time("host-self", "Host self", DEFINITIONS.moduleHost, (i) => rows[i].forward_host_self_ns),
+    time("host-total", "Host total", "Time on the host inside the calls.", (i) => rows[i].forward_host_total_ns),
+  ];
+}
+
+/** The module's own name first: the way to it may be long. */
+function ModuleName({ path }: { path: string[] }): JSX.Element {
+  if (path.length === 0) return <span class="faint">outside of modules</span>;
+  return (
+    <>
+      {path[path.length - 1]} {path.length > 1 && <span class="faint">in {path.slice(0, -1).join(" › ")}</span>}
+    </>
+  );
+}
+
 function Annotations({ rows }: { rows: AnnotationRow[] }): JSX.Element {
   const columns = useMemo(() => annotationColumns(rows), [rows]);
   return (
@@ -192,13 +302,4 @@ function annotationColumns(rows: AnnotationRow[]): Column[] {
 
 function time(key: string, label: string, title: string, value: (row: number) => number | null): Column {
   return { key, label, title, numeric: true, value, cell: (i) => duration(value(i)), hint: (i) => exact(value(i)) };
-}
-
-function Meter({ ratio }: { ratio: number | null }): JSX.Element {
-  return (
-    <span class="meter">
-      <span class="meter-bar" style={{ width: `${Math.round((ratio ?? 0) * 1000) / 10}%` }} />
-      <span class="meter-text">{percent(ratio)}</span>
-    </span>
-  );
 }

@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import type { Finding, WorkerSummary } from "../api";
+import { DEFINITIONS } from "../definitions";
 import { count } from "../format";
 
 const SEVERITY_LABEL: Record<Finding["severity"], string> = { critical: "Critical", warning: "Warning", info: "Note" };
@@ -9,6 +10,12 @@ const SEVERITY_LABEL: Record<Finding["severity"], string> = { critical: "Critica
 export function Notes(props: { worker: WorkerSummary; findings: readonly Finding[]; refused: unknown }): JSX.Element {
   const quality = props.worker.quality ?? [];
   const refused = refusals(props.refused);
+  const { trust } = props.worker;
+  const weakens = new Map(
+    (trust?.weakens ?? [])
+      .filter(({ fields }) => fields.length > 0)
+      .map(({ code, fields }) => [code, fields.map((field) => field.replaceAll("_", " ")).join(", ")]),
+  );
   return (
     <>
       {props.findings.length > 0 && (
@@ -28,17 +35,27 @@ export function Notes(props: { worker: WorkerSummary; findings: readonly Finding
         <h2 title="What was dropped, repaired, guessed or missing while the data was read. Nothing is left out without a note.">
           Data quality
         </h2>
-        {quality.length === 0 && refused.length === 0 ? (
-          <p class="all-good" data-testid="quality-none">
-            Nothing was dropped, repaired or guessed.
+        {trust && (
+          <p class="trust" title={DEFINITIONS.trust} data-testid="trust">
+            {trust.sentence}
           </p>
+        )}
+        {quality.length === 0 && refused.length === 0 ? (
+          !trust && (
+            <p class="all-good" data-testid="quality-none">
+              Nothing was dropped, repaired or guessed.
+            </p>
+          )
         ) : (
           <ul class="notes" data-testid="quality">
             {quality.map((note) => (
               <li key={note.code} data-testid={`quality-${note.code}`}>
                 <b title={note.code}>{note.code.replaceAll("_", " ")}</b>
                 <span class="note-count">× {count(note.count)}</span>
-                <span>{note.detail}</span>
+                <span>
+                  {note.detail}
+                  {weakens.has(note.code) && <span class="faint"> Weakens: {weakens.get(note.code)}.</span>}
+                </span>
               </li>
             ))}
             {refused.map((text) => (

@@ -81,7 +81,7 @@ export function Bars(props: { all: Steps; data: BarData; parts: Part[]; by: By; 
   const onKey = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     const at = hover?.at ?? Math.floor(shown.from);
-    if (event.key === "Enter" && hover) openStep(all, data.rows[hover.at]);
+    if (event.key === "Enter" && hover) openStep(all.origin, all, data.rows[hover.at]);
     else if (by !== 0) {
       const next = Math.min(n - 1, Math.max(0, at + by));
       const x = 64 + ((next + 0.5 - shown.from) / (shown.to - shown.from)) * Math.max(1, size.width - 74);
@@ -108,7 +108,7 @@ export function Bars(props: { all: Steps; data: BarData; parts: Part[]; by: By; 
           const was = drag.current;
           drag.current = null;
           const at = barAt(event.offsetX, { width: size.width, view: shown }, n);
-          if (was && !was.moved && at !== null) openStep(all, data.rows[at]);
+          if (was && !was.moved && at !== null) openStep(all.origin, all, data.rows[at]);
         }}
         onPointerLeave={() => setHover(null)}
         onBlur={() => setHover(null)}

@@ -65,7 +65,7 @@ export function StepTable({ all, rows, parts }: { all: Steps; rows: number[]; pa
       count={rows.length}
       columns={columns}
       initial={{ key: "id", descending: false }}
-      onOpen={(i) => openStep(all, rows[i])}
+      onOpen={(i) => openStep(all.origin, all, rows[i])}
       version={rows}
     />
   );

@@ -6,7 +6,8 @@ import { cutOf } from "../charts/scale";
 import type { BarData } from "../charts/step-bars";
 import { steps } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { count } from "../format";
+import { count, plural } from "../format";
+import type { Area } from "../hash";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { adjust, nav, theme } from "../state";
 import { measured, stepName, type Steps } from "../steps";
@@ -37,16 +38,21 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
   const only = partial && (nav.value.steps ?? (by === "activity" ? "deep" : "all")) === "deep";
   const colors = (by === "phase" ? PHASE_COLORS : ACTIVITY_COLORS)[theme.value] as Record<string, string>;
   const parts = useMemo(() => partsOf(all, by, colors), [all, by, colors]);
+  const marked = nav.value.among ? nav.value.area : null;
+  const rows = useMemo(() => {
+    const candidates = only ? within : all.id.map((_, i) => i);
+    return marked ? candidates.filter((row) => meets(all, row, marked)) : candidates;
+  }, [all, only, within, marked]);
   const data = useMemo<BarData>(
     () => ({
-      rows: only ? within : all.id.map((_, i) => i),
+      rows,
       name: (row: number) => stepName(all, row),
       number: (row: number) => all.id[row],
       parts,
       whole: by === "phase" ? all.host.map((ns, i) => ns ?? all.duration[i]) : all.duration,
       share,
     }),
-    [all, parts, only, share, by],
+    [all, parts, rows, share, by],
   );
   const [uncut, setUncut] = useState(false);
   const cut = useMemo(() => cutOf(data.rows.map((row) => data.whole[row])), [data]);
@@ -107,6 +113,18 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
             onChoose={(value) => adjust({ steps: value as "all" | "deep" })}
           />
         )}
+        {marked && (
+          <button
+            type="button"
+            class="text-button"
+            aria-pressed="true"
+            title="Show all steps again"
+            data-testid="among-marked"
+            onClick={() => adjust({ among: false })}
+          >
+            {plural(rows.length, "step")} in the marked interval ✕
+          </button>
+        )}
         {cut && !share && <CutNote cut={cut} open={uncut} onToggle={() => setUncut(!uncut)} />}
         <span class="spacer" />
         <Legend parts={parts} grey={!only && partial} />
@@ -115,6 +133,12 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
       <StepTable all={all} rows={data.rows} parts={parts} />
     </>
   );
+}
+
+/** Whether a step has time in common with an interval. */
+function meets(all: Steps, row: number, area: Area): boolean {
+  const start = Number(area.start - BigInt(all.origin));
+  return all.start[row] < start + area.width && all.start[row] + all.duration[row] > start;
 }
 
 function Legend({ parts, grey }: { parts: Part[]; grey: boolean }): JSX.Element {

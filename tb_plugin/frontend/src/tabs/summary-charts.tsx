@@ -2,41 +2,42 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { Series } from "../api";
+import type { OverviewAnswer, Series } from "../api";
 import { Chart } from "../charts/echarts";
 import { utilisationOption, utilisationSeries } from "../charts/resources";
 import { cutOf } from "../charts/scale";
 import { nearestStep, stepAxis, stepTimeOption } from "../charts/step-time";
-import { resources, steps } from "../data";
+import { overview, resources } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { duration, plural } from "../format";
+import { count, duration, plural } from "../format";
 import { theme } from "../state";
-import type { Steps } from "../steps";
 import { Await } from "../ui/states";
 import { CutNote } from "./cut-note";
 import { openStep } from "./open-step";
 
 export function StepTime(): JSX.Element | null {
-  if (steps.now.value.value?.count === 0) return null;
+  const { value } = overview.now.value;
+  if (value && value.count < 2) return null; // the tiles tell all of a single step
   return (
     <section class="card">
       <h2 title={DEFINITIONS.stepDuration}>Step time</h2>
-      <Await of={steps.now.value} what="the steps">
+      <Await of={overview.now.value} what="the steps">
         {(all) => <StepTimeChart all={all} />}
       </Await>
     </section>
   );
 }
 
-function StepTimeChart({ all }: { all: Steps }): JSX.Element {
+function StepTimeChart({ all }: { all: OverviewAnswer }): JSX.Element {
   const now = theme.value;
   const [uncut, setUncut] = useState(false);
   const cut = useMemo(() => cutOf(all.duration), [all]);
   const top = uncut ? null : (cut?.top ?? null);
   const option = useMemo(() => stepTimeOption(all, now, top), [all, now, top]);
+  const sampled = all.index.length < all.count;
   const open = (x: number) => {
-    const i = nearestStep(stepAxis(all.id), x);
-    if (i >= 0) openStep(all, i);
+    const i = nearestStep(stepAxis(all.id, all.index), x);
+    if (i >= 0) openStep(all.origin_ns, all, i);
   };
   return (
     <>
@@ -48,8 +49,11 @@ function StepTimeChart({ all }: { all: Steps }): JSX.Element {
         onClick={open}
       />
       <p class="chart-note">
+        {sampled
+          ? `Drawn: the shortest and the longest steps of each stretch, ${count(all.index.length)} of ${count(all.count)}. `
+          : ""}
         Click a step to open it in the timeline; ctrl + wheel zooms.
-        {cut && <CutNote cut={cut} open={uncut} onToggle={() => setUncut(!uncut)} />}
+        {cut && <CutNote cut={cut} open={uncut} sampled={sampled} onToggle={() => setUncut(!uncut)} />}
       </p>
     </>
   );

@@ -1,13 +1,17 @@
 // The Summary tab: what the worker is, how long its steps take, where the time goes, and what the data lacks.
 
 import type { JSX } from "preact";
-import { resources, steps, summary } from "../data";
+import { overview, resources, summary } from "../data";
 import { Await } from "../ui/states";
+import { Communication } from "./communication";
+import { Copies, Launching } from "./device-traffic";
 import { Facts } from "./facts";
-import { DeviceTraffic } from "./device-traffic";
+import { GpuUse, IdleTime, Precision } from "./gpu";
 import { HotSpots } from "./hotspots";
+import { Memory } from "./memory";
 import { Notes } from "./notes";
 import { StepTime, Utilisation } from "./summary-charts";
+import { SyncCalls } from "./sync";
 import { Tiles } from "./tiles";
 import { TimeGoes } from "./time-goes";
 
@@ -17,15 +21,24 @@ export function SummaryTab(): JSX.Element {
       <Await of={summary.now.value} what="the summary">
         {(answer) => (
           <>
-            <Facts answer={answer} steps={steps.now.value.value} resources={resources.now.value.value} />
-            <Tiles answer={answer} steps={steps.now.value.value} />
+            <Facts answer={answer} steps={overview.now.value.value} resources={resources.now.value.value} />
+            <Tiles answer={answer} steps={overview.now.value.value} />
             <div class="columns">
-              <TimeGoes worker={answer.worker} />
+              <TimeGoes worker={answer.worker} coverage={answer.coverage} />
               <StepTime />
+              <GpuUse worker={answer.worker} />
               <Utilisation />
             </div>
             <HotSpots worker={answer.worker} />
-            <DeviceTraffic worker={answer.worker} />
+            <div class="columns">
+              <IdleTime idle={answer.worker.idle} />
+              <Precision worker={answer.worker} />
+              <Communication data={answer.worker.communication} />
+              <Memory worker={answer.worker} />
+              <SyncCalls data={answer.worker.synchronisation} />
+              <Copies memcpy={answer.worker.memcpy} />
+              <Launching launches={answer.worker.launches} />
+            </div>
             <Notes worker={answer.worker} findings={answer.findings ?? []} refused={answer.refused} />
           </>
         )}

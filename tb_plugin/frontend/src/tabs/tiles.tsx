@@ -1,11 +1,12 @@
 // The large numbers on top of the Summary tab.
 
 import type { JSX } from "preact";
-import type { GpuSummary, SummaryAnswer } from "../api";
+import type { GpuSummary, MemoryRow, OverviewAnswer, SummaryAnswer, WorkerSummary } from "../api";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
-import { count, DASH, duration, exact, percent, plural } from "../format";
-import { PHASES } from "../kinds";
-import { stepName, totals, type Steps } from "../steps";
+import { bytes, count, DASH, duration, exact, percent, plural } from "../format";
+import { ACTIVITIES, PHASES } from "../kinds";
+import { sharesOf, stepName } from "../steps";
+import { allocatorName } from "./memory";
 
 interface TileProps {
   label: string;
@@ -28,12 +29,9 @@ function Tile({ label, value, hint, note, testId, raw }: TileProps): JSX.Element
   );
 }
 
-export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Steps | null }): JSX.Element {
+export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: OverviewAnswer | null }): JSX.Element {
   const { worker, step_time_ns: time } = answer;
-  const phases = all && totals(all.phase, PHASES, all.count);
-  const waiting = phases?.shares.find((share) => share.key === "input_wait");
-  const waitRatio = phases && phases.steps > 0 ? (waiting?.ratio ?? 0) : null;
-  const n = worker.step_count ?? all?.count ?? null;
+  const n = worker.step_count;
   const timed = time?.count ?? 0; // complete steps only: how long a cut one would have been is not known
   const stepHint = (text: string, ns: number | null | undefined) =>
     ns == null ? NOT_MEASURED : `${text}\nExactly ${exact(ns)}, over ${plural(timed, "complete step")}.`;
@@ -64,17 +62,106 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: St
         testId="step-count"
       />
       <GpuTiles gpus={worker.gpu ?? []} />
-      <Tile
-        label="Input wait"
-        value={percent(waitRatio)}
-        raw={waitRatio}
-        note={
-          waitRatio === null ? "phases were not recorded" : `${duration((waiting?.ns ?? 0) / phases!.steps)} a step`
-        }
-        hint={waitRatio === null ? `${NOT_MEASURED}: the hook or the callback records phases.` : DEFINITIONS.inputWait}
-        testId="input-wait"
-      />
+      <ExposedCommunication worker={worker} />
+      <InputWait worker={worker} phased={answer.coverage?.phased_steps ?? 0} />
+      <PeakMemory worker={worker} />
+      <Cost worker={worker} isFile={answer.options === null && answer.versions === null} />
     </div>
+  );
+}
+
+function InputWait({ worker, phased }: { worker: WorkerSummary; phased: number }): JSX.Element {
+  const wait = worker.phase_total_ns?.input_wait ?? null;
+  const total = sharesOf(worker.phase_total_ns, PHASES).total_ns;
+  const ratio = wait !== null && total > 0 ? wait / total : null;
+  return (
+    <Tile
+      label="Input wait"
+      value={percent(ratio)}
+      raw={ratio}
+      note={ratio === null ? "not recorded" : `${duration((wait ?? 0) / Math.max(phased, 1))} a step`}
+      hint={
+        ratio === null
+          ? `${NOT_MEASURED}: the hook and the callback record it; in a trace of another tool the fetches of a DataLoader tell it.`
+          : `${DEFINITIONS.inputWait}\nExactly ${exact(wait)} of ${exact(total)}, over ${plural(phased, "step")}.`
+      }
+      testId="input-wait"
+    />
+  );
+}
+
+/** Only where ranks communicate on devices. */
+function ExposedCommunication({ worker }: { worker: WorkerSummary }): JSX.Element | null {
+  const talk = worker.communication;
+  if (!talk || talk.total_ns === 0) return null;
+  const total = sharesOf(worker.activity_total_ns, ACTIVITIES).total_ns;
+  const exposed = worker.activity_total_ns?.communication ?? null;
+  const ratio = exposed !== null && total > 0 ? exposed / total : null;
+  return (
+    <Tile
+      label="Exposed comms"
+      value={percent(ratio)}
+      raw={ratio}
+      note={talk.overlap === null ? undefined : `${percent(talk.overlap)} overlapped`}
+      hint={
+        ratio === null
+          ? `${NOT_MEASURED}: ${DEFINITIONS.needsSteps}`
+          : `${DEFINITIONS.exposedShare}\nExactly ${exact(exposed)} of ${exact(total)}.`
+      }
+      testId="exposed-communication"
+    />
+  );
+}
+
+/** Of the fullest device, else of the host; only where allocations were recorded. */
+function PeakMemory({ worker }: { worker: WorkerSummary }): JSX.Element | null {
+  const rows = worker.memory ?? [];
+  const devices = rows.filter((row) => row.device !== null);
+  const [peak] = [...(devices.length > 0 ? devices : rows)].sort((a, b) => b.peak_bytes - a.peak_bytes);
+  if (!peak) return null;
+  return (
+    <Tile
+      label={`Peak memory, ${allocatorName(peak)}`}
+      value={bytes(peak.peak_bytes)}
+      raw={peak.peak_bytes}
+      note={peakNote(peak, worker)}
+      hint={`${DEFINITIONS.memoryPeak}\nExactly ${count(peak.peak_bytes)} bytes${peak.is_absolute ? "" : ", a lower bound: the capture tells changes only"}.`}
+      testId="peak-memory"
+    />
+  );
+}
+
+function peakNote(peak: MemoryRow, worker: WorkerSummary): string | undefined {
+  const whole = worker.devices?.find((device) => device.id === peak.device)?.memory_bytes;
+  if (peak.device !== null && whole) return `${percent(peak.peak_bytes / whole)} of ${bytes(whole)}`;
+  if (peak.peak_reserved_bytes !== null) return `${bytes(peak.peak_reserved_bytes)} reserved`;
+  return peak.is_absolute ? undefined : "at least";
+}
+
+function Cost({ worker, isFile }: { worker: WorkerSummary; isFile: boolean }): JSX.Element {
+  const cost = worker.overhead;
+  const ratio = cost?.ratio ?? null;
+  const hook = cost?.hook_ns_per_step ?? null;
+  const parts = [
+    hook !== null && `${duration(hook)} a step`,
+    cost && cost.stall_ns > 0 && `stalls ${duration(cost.stall_ns)}`,
+  ];
+  const reason = isFile ? "a trace file does not tell it" : "the hooks tell it when the training ends";
+  const told =
+    cost && `Hooks: ${hook === null ? "not measured" : `${exact(hook)} a step`}. Stalls: ${exact(cost.stall_ns)}.`;
+  return (
+    <Tile
+      label="Profiler overhead"
+      value={percent(ratio)}
+      raw={ratio}
+      note={parts.filter(Boolean).join(", ") || (isFile ? "not told by a file" : "not known yet")}
+      hint={
+        ratio === null
+          ? [`${NOT_MEASURED}: ${reason}.`, told].filter(Boolean).join("\n")
+          : `${DEFINITIONS.overhead}\n${told}`
+      }
+      testId="overhead"
+    />
   );
 }
 
@@ -113,9 +200,7 @@ function GpuTiles({ gpus }: { gpus: readonly GpuSummary[] }): JSX.Element | null
           label={`GPU ${gpu.device} busy`}
           value={percent(gpu.utilization_steps)}
           raw={gpu.utilization_steps}
-          note={
-            gpu.utilization_window === null ? undefined : `${percent(gpu.utilization_window)} with gaps between steps`
-          }
+          note={gpu.utilization_window === null ? undefined : `${percent(gpu.utilization_window)} with gaps`}
           hint={`${DEFINITIONS.gpuBusy}\nKernels: ${exact(gpu.busy_ns)}.`}
           testId="gpu-util"
         />
@@ -124,9 +209,9 @@ function GpuTiles({ gpus }: { gpus: readonly GpuSummary[] }): JSX.Element | null
   );
 }
 
-function stepRange(all: Steps | null): string | undefined {
+function stepRange(all: OverviewAnswer | null): string | undefined {
   if (!all || all.count === 0) return undefined;
-  const cut = all.complete.filter((done) => !done).length;
-  const range = all.count === 1 ? stepName(all, 0) : `${stepName(all, 0)} to ${stepName(all, all.count - 1)}`;
-  return cut > 0 ? `${range}, ${count(cut)} incomplete` : range;
+  const last = all.index.length - 1;
+  const range = all.count === 1 ? `number ${stepName(all, 0)}` : `${stepName(all, 0)} to ${stepName(all, last)}`;
+  return all.incomplete > 0 ? `${range}, ${count(all.incomplete)} incomplete` : range;
 }

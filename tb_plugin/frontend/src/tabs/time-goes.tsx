@@ -1,25 +1,20 @@
 // Where the time goes: the phases of the training loop, and the classes of activity of the steps captured in depth.
 
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
-import type { WorkerSummary } from "../api";
-import { steps } from "../data";
+import type { Coverage, WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { duration, plural } from "../format";
 import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity } from "../kinds";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { theme } from "../state";
-import { totals, type Steps } from "../steps";
+import { sharesOf } from "../steps";
 import { StackedBar } from "../ui/bar";
-import { Absent, Await } from "../ui/states";
+import { Absent } from "../ui/states";
 
 /** By phase and by activity; phases that were not recorded take no room, their tile says so. */
-export function TimeGoes({ worker }: { worker: WorkerSummary }): JSX.Element {
-  return (
-    <Await of={steps.now.value} what="the steps">
-      {(all) => (all.count > 0 ? <TimeBars all={all} /> : <WithoutSteps worker={worker} />)}
-    </Await>
-  );
+export function TimeGoes({ worker, coverage }: { worker: WorkerSummary; coverage: Coverage | null }): JSX.Element {
+  const count = worker.step_count ?? 0;
+  return count > 0 ? <TimeBars worker={worker} count={count} coverage={coverage} /> : <WithoutSteps worker={worker} />;
 }
 
 /** Without steps there is nothing to divide; the devices' time over the whole capture still tells where it went. */
@@ -66,9 +61,10 @@ const DEVICE_TIME: { key: string; label: string; title: string; color: Activity 
   { key: "idle", label: "Idle", title: "Nothing ran on any device.", color: "other" },
 ];
 
-function TimeBars({ all }: { all: Steps }): JSX.Element {
-  const phases = useMemo(() => totals(all.phase, PHASES, all.count), [all]);
-  const activity = useMemo(() => totals(all.activity, ACTIVITIES, all.count), [all]);
+function TimeBars(props: { worker: WorkerSummary; count: number; coverage: Coverage | null }): JSX.Element {
+  const { worker, count, coverage } = props;
+  const phases = { steps: coverage?.phased_steps ?? 0, ...sharesOf(worker.phase_total_ns, PHASES) };
+  const activity = { steps: coverage?.deep_steps ?? 0, ...sharesOf(worker.activity_total_ns, ACTIVITIES) };
   const phaseColors = PHASE_COLORS[theme.value];
   const activityColors = ACTIVITY_COLORS[theme.value];
   return (
@@ -79,7 +75,7 @@ function TimeBars({ all }: { all: Steps }): JSX.Element {
           {phases.total_ns > 0 ? (
             <>
               <p class="basis">
-                Host time of {phases.steps === all.count && all.count > 1 ? "all " : ""}
+                Host time of {phases.steps === count && count > 1 ? "all " : ""}
                 {plural(phases.steps, "step")}, {duration(phases.total_ns)} in all
               </p>
               <StackedBar
@@ -106,9 +102,9 @@ function TimeBars({ all }: { all: Steps }): JSX.Element {
         {activity.total_ns > 0 ? (
           <>
             <p class="basis">
-              {activity.steps === all.count && all.count > 1 ? "All " : ""}
+              {activity.steps === count && count > 1 ? "All " : ""}
               {plural(activity.steps, "step")}
-              {activity.steps === all.count ? "" : " captured in depth"}, {duration(activity.total_ns)} in all
+              {activity.steps === count ? "" : " captured in depth"}, {duration(activity.total_ns)} in all
             </p>
             <StackedBar
               name="Activity"

@@ -1,32 +1,48 @@
 // The Timeline tab: toolbar, minimap, lanes with their names, and the panel about the selection.
 
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Help } from "../timeline/help";
-import { Lanes } from "../timeline/lanes";
+import type { KeyTargets } from "../timeline/input";
+import { FILTER_FIELD } from "../timeline/lane-filter";
+import { Lanes, namesWidth } from "../timeline/lanes";
 import { timeline } from "../timeline/model";
 import { Minimap } from "../timeline/minimap-view";
 import { Panel } from "../timeline/panel";
-import { Toolbar } from "../timeline/toolbar";
+import { SEARCH_FIELD } from "../timeline/search-box";
+import { STEP_FIELD, Toolbar } from "../timeline/toolbar";
 import { Absent, Await } from "../ui/states";
+
+const FIELDS = { search: SEARCH_FIELD, step: STEP_FIELD, filter: FILTER_FIELD };
 
 export function TimelineTab(): JSX.Element {
   const [help, setHelp] = useState(false);
+  const [exporting, setExporting] = useState(false);
+  const targets = useMemo<KeyTargets>(
+    () => ({
+      help: () => setHelp(true),
+      focus: (field) => {
+        if (field === "export") setExporting(true);
+        else document.getElementById(FIELDS[field])?.focus();
+      },
+    }),
+    [],
+  );
   useEffect(() => {
     timeline.start();
     return () => timeline.stop();
   }, []);
   return (
-    <div class="timeline">
+    <div class="timeline" style={{ "--labels": `${namesWidth()}px` }}>
       <Await of={timeline.source.now.value} what="the timeline">
         {(answer) =>
           answer.lanes.length === 0 ? (
             <Absent>This worker has recorded no events yet.</Absent>
           ) : (
             <>
-              <Toolbar onHelp={() => setHelp(true)} />
+              <Toolbar onHelp={targets.help} exporting={exporting} onExport={setExporting} />
               <Minimap />
-              <Lanes onHelp={() => setHelp(true)} />
+              <Lanes targets={targets} />
               <Panel />
             </>
           )

@@ -15,6 +15,7 @@ export interface ViewTable {
   kind: Uint8Array;
   row: Int32Array;
   name: readonly string[];
+  group: readonly string[] | null; // what they are coloured by, where that was asked for
 }
 
 /** The rectangles of one lane; `rows[d] .. rows[d + 1]` are those of depth d. */
@@ -27,7 +28,9 @@ export interface LaneSlices {
   kind: Uint8Array;
   row: Int32Array;
   name: readonly string[];
-  color: Uint8Array; // index into palette.slicePalette
+  color: Uint8Array; // index into palette.slicePalette, by kind
+  group: readonly string[] | null;
+  colored?: { mode: string; color: Uint8Array }; // by anything else, made when first drawn
 }
 
 export function decodeView(bytes: Uint8Array): ViewTable {
@@ -49,6 +52,7 @@ export function decodeView(bytes: Uint8Array): ViewTable {
     kind: column("kind", new Uint8Array(0)),
     row: column("row", new Int32Array(0)),
     name: column<readonly string[]>("name", []),
+    group: table.getChild("group") ? column<readonly string[]>("group", []) : null,
   };
 }
 
@@ -88,6 +92,7 @@ function laneSlices(table: ViewTable, from: number, to: number, colors: Map<stri
     row: table.row.subarray(from, to),
     name: table.name.slice(from, to),
     color,
+    group: table.group && table.group.slice(from, to),
   };
 }
 

@@ -2,8 +2,7 @@
 
 import type { Connection } from "../api";
 import type { Ink } from "./ink";
-import { TOP, xOf, type Scene } from "./scene";
-import { sliceY } from "./tree";
+import { sliceOnCanvas, TOP, xOf, type Scene } from "./scene";
 
 /** Which end an arrow starts from: cause before effect. */
 export function arrowFrom(connection: Connection): "selected" | "other" {
@@ -11,29 +10,63 @@ export function arrowFrom(connection: Connection): "selected" | "other" {
 }
 
 export function drawArrows(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
-  const { selected, tree, layout } = scene;
+  const { selected } = scene;
   if (!selected) return;
-  const mine = sliceY(tree, layout, selected.lane, selected.depth);
+  const mine = sliceOnCanvas(scene, selected.lane, selected.depth);
   if (!mine) return;
   for (const other of selected.connections.slice(0, 200)) {
-    const theirs = sliceY(tree, layout, other.lane, other.depth);
+    const theirs = sliceOnCanvas(scene, other.lane, other.depth);
     if (!theirs) continue;
     const outward = arrowFrom(other) === "selected";
     const [a, b] = outward ? [selected, other] : [other, selected];
     const [ya, yb] = outward ? [mine.y, theirs.y] : [theirs.y, mine.y];
     // From the end of a launch; an operator still runs when its work starts, so from its start there.
-    const cause = other.type === "operator" ? a.start : Math.min(a.start + a.dur, Math.max(b.start, a.start));
-    arrow(
-      ctx,
-      xOf(cause, scene.range, scene.width),
-      TOP + ya - scene.scroll,
-      xOf(b.start, scene.range, scene.width),
-      TOP + yb - scene.scroll,
-      colors,
-      scene,
-    );
+    const whileRunning = other.type === "operator" || other.type === "forward" || other.type === "backward";
+    const cause = whileRunning ? a.start : Math.min(a.start + a.dur, Math.max(b.start, a.start));
+    const x0 = xOf(cause, scene.range, scene.width);
+    arrow(ctx, x0, ya, xOf(b.start, scene.range, scene.width), yb, colors, scene);
   }
 }
+
+/** All connections in view: thin, so that what they lead over still shows. */
+export function drawFlows(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
+  const { flows, range, width } = scene;
+  if (!flows) return;
+  const places = new Map<number, number | null>();
+  const yOf = (lane: number, depth: number) => {
+    const key = lane * 512 + depth;
+    let y = places.get(key);
+    if (y === undefined) places.set(key, (y = sliceOnCanvas(scene, lane, depth)?.y ?? null));
+    return y;
+  };
+  ctx.lineWidth = 1;
+  for (const [type, color] of [
+    ["run", colors.arrow],
+    ["backward", colors.accent],
+  ] as const) {
+    ctx.strokeStyle = ctx.fillStyle = color;
+    ctx.globalAlpha = flows.type.length > 300 ? 0.4 : 0.75;
+    ctx.beginPath();
+    for (let i = 0; i < flows.type.length; i += 1) {
+      if (flows.type[i] !== type) continue;
+      const y0 = yOf(flows.from_lane[i], flows.from_depth[i]);
+      const y1 = yOf(flows.to_lane[i], flows.to_depth[i]);
+      if (y0 === null || y1 === null) continue;
+      const x0 = Math.max(-FAR, xOf(flows.from_t[i], range, width));
+      const x1 = Math.min(width + FAR, xOf(flows.to_t[i], range, width));
+      const bend = Math.max(8, Math.min(60, Math.abs(x1 - x0) / 2));
+      ctx.moveTo(x0, y0);
+      ctx.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+      ctx.moveTo(x1 - 4, y1 - 2.5);
+      ctx.lineTo(x1, y1);
+      ctx.lineTo(x1 - 4, y1 + 2.5);
+    }
+    ctx.stroke();
+  }
+  ctx.globalAlpha = 1;
+}
+
+const FAR = 4000;
 
 function arrow(
   ctx: CanvasRenderingContext2D,
@@ -44,11 +77,10 @@ function arrow(
   colors: Ink,
   scene: Scene,
 ): void {
-  const far = 4000;
   if ((x0 < 0 && x1 < 0) || (x0 > scene.width && x1 > scene.width)) return;
   if ((y0 < TOP && y1 < TOP) || (y0 > scene.height && y1 > scene.height)) return;
-  const ax = Math.max(-far, Math.min(scene.width + far, x0));
-  const bx = Math.max(-far, Math.min(scene.width + far, x1));
+  const ax = Math.max(-FAR, Math.min(scene.width + FAR, x0));
+  const bx = Math.max(-FAR, Math.min(scene.width + FAR, x1));
   const bend = Math.max(14, Math.min(90, Math.abs(bx - ax) / 2));
   for (const [color, width] of [
     [colors.canvas, 3.5],

@@ -1,9 +1,11 @@
 // Draws what belongs to time and not to a lane: ruler, step numbers, step bands, grid, marked interval.
 
+import { duration } from "../format";
 import type { Ink } from "./ink";
 import { niceStep, ruler } from "./ruler";
 import { lowerBound, RULER_HEIGHT, STEPS_HEIGHT, TOP, xOf, type Scene } from "./scene";
 import { textWidth } from "./text";
+import { span } from "./viewport";
 
 export function drawRuler(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
   ctx.fillStyle = colors.header;
@@ -121,15 +123,27 @@ export function drawGrid(ctx: CanvasRenderingContext2D, scene: Scene, colors: In
   ctx.globalAlpha = 1;
 }
 
-/** An interval the user marks, with its length. */
+/** The edges of the marked interval, its part of the ruler, and its length. */
 export function drawMeasure(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
   if (!scene.measure) return;
   const x0 = xOf(scene.measure.t0, scene.range, scene.width);
   const x1 = xOf(scene.measure.t1, scene.range, scene.width);
   ctx.fillStyle = colors.accent;
-  ctx.globalAlpha = 0.1;
-  ctx.fillRect(x0, TOP, x1 - x0, scene.height - TOP);
+  ctx.globalAlpha = 0.16;
+  ctx.fillRect(x0, 0, x1 - x0, RULER_HEIGHT);
   ctx.globalAlpha = 1;
-  ctx.fillRect(x0, 0, 1, scene.height);
-  ctx.fillRect(x1 - 1, 0, 1, scene.height);
+  for (const x of [x0, x1 - 1]) {
+    ctx.fillRect(x, 0, 1, scene.height);
+    ctx.fillRect(x - 2, 0, 5, 6); // where the pointer takes hold of it
+  }
+  const text = duration(span(scene.measure));
+  const w = textWidth(ctx, text) + 10;
+  const from = Math.max(x0, 0);
+  const to = Math.min(x1, scene.width);
+  if (to - from < w + 8) return;
+  const x = (from + to - w) / 2;
+  ctx.fillStyle = colors.accent;
+  ctx.fillRect(x, 3, w, RULER_HEIGHT - 7);
+  ctx.fillStyle = colors.canvas;
+  ctx.fillText(text, x + 5, RULER_HEIGHT / 2);
 }

@@ -4,14 +4,14 @@ import type { SeriesUnit } from "../api";
 import { quantity } from "../format";
 import { SERIES_COLORS } from "../palette";
 import type { Ink } from "./ink";
-import { laneTop, xOf, type Scene } from "./scene";
+import { laneTop, xOf, type Band, type Scene } from "./scene";
 import { textWidth } from "./text";
 import type { LayoutRow } from "./tree";
 
 /** The area curves of a counter lane: range between min and max, and the mean as a line. */
-export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, row: LayoutRow, colors: Ink): void {
+export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, row: LayoutRow, colors: Ink): void {
   const curves = scene.curves.ofLane(row.node.info, scene.range);
-  const top = laneTop(scene, row) + 5;
+  const top = laneTop(band, row) + 5;
   const height = row.height - 9;
   const bottom = top + height;
   let unit: SeriesUnit | null = null;

@@ -1,9 +1,10 @@
 // Draws the slices of a lane, sorted by colour: a switch of the fill style costs more than a rectangle.
 
 import { Kind } from "../kinds";
+import { colorsOf } from "./coloring";
 import { firstEndingAfter, type LaneSlices } from "./decode";
 import type { Ink } from "./ink";
-import { laneTop, lowerBound, SLICE_HEIGHT, TOP, xOf, type Scene } from "./scene";
+import { laneTop, lowerBound, SLICE_HEIGHT, TOP, xOf, type Band, type Scene } from "./scene";
 import { fit, textWidth } from "./text";
 import { LANE_PADDING, ROW_PITCH, type LayoutRow } from "./tree";
 import { intersect, span, type Range } from "./viewport";
@@ -44,27 +45,31 @@ class Buckets {
   }
 }
 
+const MERGED = -1; // a text over a merged rectangle
+const QUIET = -2; // on a dimmed one
+
 interface Label {
   text: string;
   x: number;
   y: number;
   w: number;
-  color: number; // index of the fill, -1: on a merged rectangle
+  color: number; // index of the fill, or one of those below
 }
 
 const solid = new Buckets();
 const pale = new Buckets();
+const dim = new Buckets(); // what is not searched for, while something is
 let labels: Label[] = [];
 
-export function drawLane(ctx: CanvasRenderingContext2D, scene: Scene, row: LayoutRow, colors: Ink): void {
+export function drawLane(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, row: LayoutRow, colors: Ink): void {
   const lane = row.node.info.id;
   const detail = scene.tiles.detail.get(lane);
   const overview = scene.tiles.overview.get(lane);
-  const top = laneTop(scene, row) + LANE_PADDING;
+  const top = laneTop(band, row) + LANE_PADDING;
   if (detail?.slices) collect(scene, row, detail.slices, intersect(detail, scene.range), top);
   if (!detail) {
     if (overview?.slices) collect(scene, row, overview.slices, scene.range, top);
-    else if (!overview) drawPending(ctx, scene, row, colors);
+    else if (!overview) drawPending(ctx, scene, top, colors);
   }
   flush(ctx, colors);
   if (detail && overview?.slices && (detail.t0 > scene.range.t0 || detail.t1 < scene.range.t1)) {
@@ -90,6 +95,8 @@ function collect(scene: Scene, row: LayoutRow, slices: LaneSlices, part: Range, 
   const { range, width } = scene;
   const scale = width / span(range);
   const depths = Math.min(row.rows, slices.rows.length - 1);
+  const palette = colorsOf(slices, scene.coloring);
+  const { hits } = scene;
   for (let depth = 0; depth < depths; depth += 1) {
     const y = top + depth * ROW_PITCH;
     if (y > scene.height || y + ROW_PITCH < TOP) continue;
@@ -104,19 +111,21 @@ function collect(scene: Scene, row: LayoutRow, slices: LaneSlices, part: Range, 
       let w = x1 - x0;
       if (w < 1) w = 1;
       else if (w > 4) w -= 1; // a gap between neighbours of one colour
-      const color = slices.color[i];
+      const color = palette[i];
+      const quiet = hits !== null && !hits.names.has(slices.name[i]) && !hits.rows.has(slices.row[i]);
+      const fill = quiet ? dim : solid;
       if (slices.count[i] > 1) {
         const full = slices.dur[i] > 0 ? Math.min(1, slices.busy[i] / slices.dur[i]) : 1;
         const h = Math.max(3, Math.round(SLICE_HEIGHT * full));
-        if (w >= 2) pale.add(color, x0, y, w, SLICE_HEIGHT);
-        solid.add(color, x0, y + SLICE_HEIGHT - h, w, h);
-        if (w > 64) labels.push({ text: `${slices.count[i]} slices`, x: x0 + 5, y, w: w - 8, color: -1 });
+        if (w >= 2 && !quiet) pale.add(color, x0, y, w, SLICE_HEIGHT);
+        fill.add(color, x0, y + SLICE_HEIGHT - h, w, h);
+        if (w > 64) labels.push({ text: `${slices.count[i]} slices`, x: x0 + 5, y, w: w - 8, color: MERGED });
       } else {
-        solid.add(color, x0, y, w, SLICE_HEIGHT);
+        fill.add(color, x0, y, w, SLICE_HEIGHT);
         if (w > TEXT_ROOM) {
           const at = Math.max(x0, 0) + 5;
           const text = slices.kind[i] === Kind.STEP ? stepLabel(scene, slices.name[i], start) : slices.name[i];
-          labels.push({ text, x: at, y, w: Math.min(x1, width) - at - 4, color });
+          labels.push({ text, x: at, y, w: Math.min(x1, width) - at - 4, color: quiet ? QUIET : color });
         }
       }
     }
@@ -132,12 +141,15 @@ function stepLabel(scene: Scene, name: string, start: number): string {
 
 function flush(ctx: CanvasRenderingContext2D, colors: Ink): void {
   pale.flush(ctx, colors.pale);
+  dim.flush(ctx, colors.dim);
   solid.flush(ctx, colors.fills);
   for (const label of labels) {
     const text = fit(label.text, label.w, (part) => textWidth(ctx, part));
     if (!text) continue;
     const y = label.y + SLICE_HEIGHT / 2 + 0.5;
-    if (label.color < 0) {
+    if (label.color === QUIET) {
+      ctx.fillStyle = colors.faint;
+    } else if (label.color === MERGED) {
       ctx.lineWidth = 3;
       ctx.lineJoin = "round";
       ctx.strokeStyle = colors.canvas;
@@ -152,9 +164,9 @@ function flush(ctx: CanvasRenderingContext2D, colors: Ink): void {
 }
 
 /** A lane that has never been answered for: a quiet stripe instead of emptiness that would look like idleness. */
-function drawPending(ctx: CanvasRenderingContext2D, scene: Scene, row: LayoutRow, colors: Ink): void {
+function drawPending(ctx: CanvasRenderingContext2D, scene: Scene, top: number, colors: Ink): void {
   ctx.fillStyle = colors.line;
   ctx.globalAlpha = 0.6;
-  ctx.fillRect(0, laneTop(scene, row) + LANE_PADDING, scene.width, SLICE_HEIGHT);
+  ctx.fillRect(0, top, scene.width, SLICE_HEIGHT);
   ctx.globalAlpha = 1;
 }

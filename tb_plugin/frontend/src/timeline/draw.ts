@@ -1,13 +1,15 @@
 // Draws a frame of the timeline: lanes, then what lies over them, then the axis on top.
 
-import { drawArrows } from "./draw-arrows";
+import type { SearchAnswer } from "../api";
+import { drawArrows, drawFlows } from "./draw-arrows";
 import { drawGrid, drawMeasure, drawRuler, drawStepBands, drawStepStrip } from "./draw-axis";
 import { drawCurves } from "./draw-curves";
 import { drawLane } from "./draw-lane";
 import { ink, type Ink } from "./ink";
-import { laneTop, SLICE_HEIGHT, TOP, xOf, type Scene } from "./scene";
+import { laneTop, lowerBound, SLICE_HEIGHT, TOP, xOf, type Band, type Scene } from "./scene";
 import { FONT } from "./text";
 import { LANE_PADDING, ROW_PITCH, visibleRows, type LayoutRow } from "./tree";
+import { span } from "./viewport";
 
 export function drawScene(ctx: CanvasRenderingContext2D, scene: Scene): void {
   const colors = ink(scene.theme);
@@ -15,57 +17,118 @@ export function drawScene(ctx: CanvasRenderingContext2D, scene: Scene): void {
   ctx.textBaseline = "middle";
   ctx.fillStyle = colors.canvas;
   ctx.fillRect(0, 0, scene.width, scene.height);
-  const rows = visibleRows(scene.layout, scene.scroll, scene.scroll + scene.height - TOP);
-
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(0, TOP, scene.width, scene.height - TOP);
-  ctx.clip();
-  for (const row of rows) if (row.kind === "header") drawHeader(ctx, scene, row, colors);
-  drawStepBands(ctx, scene, colors);
-  drawGrid(ctx, scene, colors);
-  for (const row of rows) {
-    const y = laneTop(scene, row);
-    ctx.fillStyle = colors.line;
-    ctx.fillRect(0, y + row.height - 1, scene.width, 1);
-    if (row.kind === "counter") drawCurves(ctx, scene, row, colors);
-    else if (row.kind === "slices") drawLane(ctx, scene, row, colors);
-  }
-  drawMarks(ctx, scene, colors);
-  drawArrows(ctx, scene, colors);
-  ctx.restore();
-
+  for (const band of scene.bands) drawBand(ctx, scene, band, colors);
+  within(ctx, 0, TOP, scene.width, scene.height - TOP, () => {
+    if (scene.flows) drawFlows(ctx, scene, colors);
+    drawArrows(ctx, scene, colors);
+  });
   drawRuler(ctx, scene, colors);
   drawStepStrip(ctx, scene, colors);
   drawMeasure(ctx, scene, colors);
 }
 
-function drawHeader(ctx: CanvasRenderingContext2D, scene: Scene, row: LayoutRow, colors: Ink): void {
+function drawBand(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, colors: Ink): void {
+  const rows = visibleRows(band.layout, band.scroll, band.scroll + band.bottom - band.top);
+  within(ctx, 0, band.top, scene.width, band.bottom - band.top, () => {
+    for (const row of rows) if (row.kind === "header") drawHeader(ctx, scene, band, row, colors);
+    drawStepBands(ctx, scene, colors);
+    drawGrid(ctx, scene, colors);
+    for (const row of rows) {
+      const y = laneTop(band, row);
+      ctx.fillStyle = colors.line;
+      ctx.fillRect(0, y + row.height - 1, scene.width, 1);
+      // Lanes that show some of their rows are clipped to them.
+      within(ctx, 0, y, scene.width, row.height - 1, () => {
+        if (row.kind === "counter") drawCurves(ctx, scene, band, row, colors);
+        else if (row.kind === "slices") drawLane(ctx, scene, band, row, colors);
+      });
+    }
+    if (scene.page && scene.hits) drawHits(ctx, scene, band, scene.page, colors);
+    drawMarks(ctx, scene, band, colors);
+    if (scene.measure) drawMarkedLanes(ctx, scene, band, rows, colors);
+  });
+  if (band.top > TOP && band.top < scene.height) {
+    ctx.fillStyle = colors.strong;
+    ctx.fillRect(0, band.top - 2, scene.width, 2);
+  }
+}
+
+/** Draw clipped to a rectangle. */
+function within(ctx: CanvasRenderingContext2D, x: number, y: number, w: number, h: number, draw: () => void): void {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(x, y, w, h);
+  ctx.clip();
+  draw();
+  ctx.restore();
+}
+
+function drawHeader(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, row: LayoutRow, colors: Ink): void {
   ctx.fillStyle = colors.header;
-  ctx.fillRect(0, laneTop(scene, row), scene.width, row.height);
+  ctx.fillRect(0, laneTop(band, row), scene.width, row.height);
+}
+
+/** The marked interval over the lanes that it is for. */
+function drawMarkedLanes(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  band: Band,
+  rows: LayoutRow[],
+  colors: Ink,
+): void {
+  const { measure, marked } = scene;
+  if (!measure) return;
+  const x0 = xOf(measure.t0, scene.range, scene.width);
+  const x1 = xOf(measure.t1, scene.range, scene.width);
+  ctx.fillStyle = colors.accent;
+  ctx.globalAlpha = 0.13;
+  for (const row of rows) {
+    if (marked === null || marked.has(row.node.info.id)) ctx.fillRect(x0, laneTop(band, row), x1 - x0, row.height);
+  }
+  ctx.globalAlpha = 1;
 }
 
 /** Outlines of the hovered and the selected slice. */
-function drawMarks(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
+function drawMarks(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, colors: Ink): void {
   const { hover, selected } = scene;
   if (hover) {
-    const row = scene.layout.index.get(hover.lane);
+    const row = band.layout.index.get(hover.lane);
     if (row && hover.depth < row.rows) {
       const { start, dur } = hover.slices;
-      outline(ctx, scene, row, hover.depth, start[hover.index], dur[hover.index], colors.text, 1);
+      outline(ctx, scene, band, row, hover.depth, start[hover.index], dur[hover.index], colors.text, 1);
     }
   }
   if (selected) {
-    const row = scene.layout.index.get(selected.lane);
+    const row = band.layout.index.get(selected.lane);
     if (row?.kind === "slices" && selected.depth < row.rows) {
-      outline(ctx, scene, row, selected.depth, selected.start, selected.dur, colors.accent, 2);
+      outline(ctx, scene, band, row, selected.depth, selected.start, selected.dur, colors.accent, 2);
     }
+  }
+}
+
+/** Hits too narrow to be seen by their colour, as ticks on their rows. */
+function drawHits(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, page: SearchAnswer, colors: Ink): void {
+  ctx.fillStyle = colors.hit;
+  const scale = scene.width / span(scene.range);
+  const end = lowerBound(page.start, scene.range.t1);
+  const drawn = new Set<number>();
+  for (let i = lowerBound(page.start, scene.range.t0); i < end; i += 1) {
+    if (page.dur[i] * scale > 3) continue;
+    const row = band.layout.index.get(page.lane[i]);
+    if (row?.kind !== "slices" || page.depth[i] >= row.rows) continue;
+    const x = Math.round((page.start[i] - scene.range.t0) * scale);
+    const y = laneTop(band, row) + LANE_PADDING + page.depth[i] * ROW_PITCH;
+    const place = x * 100_000 + Math.round(y);
+    if (drawn.has(place)) continue; // thousands may share a pixel
+    drawn.add(place);
+    ctx.fillRect(x - 1, y - 1, 3, SLICE_HEIGHT + 2);
   }
 }
 
 function outline(
   ctx: CanvasRenderingContext2D,
   scene: Scene,
+  band: Band,
   row: LayoutRow,
   depth: number,
   start: number,
@@ -76,7 +139,7 @@ function outline(
   const x0 = Math.max(-4, xOf(start, scene.range, scene.width));
   const x1 = Math.min(scene.width + 4, xOf(start + dur, scene.range, scene.width));
   if (x1 < -3 || x0 > scene.width + 3) return;
-  const y = laneTop(scene, row) + LANE_PADDING + depth * ROW_PITCH;
+  const y = laneTop(band, row) + LANE_PADDING + depth * ROW_PITCH;
   ctx.strokeStyle = color;
   ctx.lineWidth = width;
   ctx.strokeRect(x0 - 0.5, y - 0.5, Math.max(2, x1 - x0), SLICE_HEIGHT + 1);

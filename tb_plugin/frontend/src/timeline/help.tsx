@@ -4,29 +4,74 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../ui/icons";
 
-const KEYS: [string[], string][] = [
+type Rows = [string[], string][];
+
+const MOVE: Rows = [
   [["W", "S"], "zoom in, zoom out at the pointer"],
   [["A", "D"], "move left, right (also ← and →)"],
   [["↑", "↓"], "scroll the lanes"],
-  [["F"], "zoom to the selected slice or the marked interval"],
+  [["F"], "zoom to the marked interval or the selection, again: to all"],
   [["0"], "whole trace"],
+  [["[", "]"], "previous, next step"],
+  [["G"], "go to step"],
+];
+
+const FIND: Rows = [
   [["Enter"], "select the longest slice in view"],
-  [[",", "."], "previous, next slice in the lane"],
-  [["P", "N"], "previous, next slice of the same name"],
-  [["Esc"], "clear the selection"],
+  [[",", "."], "previous, next slice in its row"],
+  [["/"], "search; Enter and Shift + Enter step through the hits"],
+  [["P", "N"], "previous, next hit; without a search slices of the same name"],
+  [["H"], "highlight all slices of this name"],
+  [["X"], "arrows of the selection, or all in view"],
+  [["C"], "colour by kind, name, stream, module"],
+  [["V"], "the slices in view as a table"],
+  [["Esc"], "clear the marked interval, then the selection"],
+];
+
+const MARK: Rows = [
+  [["M"], "put a cursor at the pointer, then the other: measure"],
+  [["R"], "mark the time of the selected slice"],
+  [["Z"], "zoom to the marked interval"],
+  [["B"], "its steps in the step breakdown"],
+  [["E"], "export: trace, CSV, PNG, Perfetto, link"],
+];
+
+const LANES: Rows = [
+  [["L"], "filter lanes by text"],
+  [["I"], "show or hide idle threads"],
+  [["T"], "pin the lane under the pointer to the top"],
+  [["O"], "compare it over the workers of the run"],
+  [["U", "Y"], "unfold, fold all"],
+  [["Alt ↑", "Alt ↓"], "with the names in focus: move a lane"],
+  [["+", "-"], "with the names in focus: more, fewer rows"],
   [["?"], "this help"],
 ];
 
-const MOUSE: [string, string][] = [
-  ["Wheel", "zoom at the pointer (with or without ctrl; pinch on a trackpad)"],
-  ["Shift + wheel", "scroll the lanes; so does the wheel over their names"],
-  ["Sideways wheel", "move in time"],
-  ["Drag", "move in time and across lanes"],
-  ["Shift + drag, or drag on the ruler", "mark an interval and read its length"],
-  ["Click", "select a slice; its connections appear as arrows and buttons"],
-  ["Double click", "zoom to a slice"],
-  ["Drag in the strip on top", "move or resize the visible part"],
+const MOUSE: Rows = [
+  [["Wheel"], "zoom at the pointer (with or without ctrl; pinch on a trackpad or a screen)"],
+  [["Shift + wheel"], "scroll the lanes; so does the wheel over their names"],
+  [["Drag"], "move in time and across lanes"],
+  [["Shift + drag"], "mark an interval on some lanes; on the ruler on all; drag its edges"],
+  [["Click"], "select a slice; its connections appear as arrows and buttons"],
+  [["Double click"], "zoom to a slice"],
+  [["Names"], "drag to reorder; drag the lower edge to resize; the pin keeps a lane on top"],
 ];
+
+function Part({ title, rows, wide }: { title: string; rows: Rows; wide?: boolean }): JSX.Element {
+  return (
+    <section>
+      <h3>{title}</h3>
+      <dl class={wide ? "wide" : undefined}>
+        {rows.map(([keys, text]) => (
+          <div key={text}>
+            <dt>{wide ? keys[0] : keys.map((key) => <kbd key={key}>{key}</kbd>)}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
 
 export function Help({ onClose }: { onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -46,26 +91,17 @@ export function Help({ onClose }: { onClose: () => void }): JSX.Element {
         </button>
       </div>
       <div class="help-body">
-        <dl>
-          {KEYS.map(([keys, text]) => (
-            <div key={text}>
-              <dt>
-                {keys.map((key) => (
-                  <kbd key={key}>{key}</kbd>
-                ))}
-              </dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-        </dl>
-        <dl>
-          {MOUSE.map(([what, text]) => (
-            <div key={what}>
-              <dt>{what}</dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-        </dl>
+        <div>
+          <Part title="Move" rows={MOVE} />
+          <Part title="Find and look" rows={FIND} />
+        </div>
+        <div>
+          <Part title="Measure and share" rows={MARK} />
+          <Part title="Lanes" rows={LANES} />
+        </div>
+        <div>
+          <Part title="Mouse and touch" rows={MOUSE} wide />
+        </div>
       </div>
       <p class="tip-note">
         A pale block with a solid foot stands for several slices too small to draw; the foot's height is how busy it is.

@@ -1,6 +1,7 @@
 // What lies under the pointer.
 
 import { firstEndingAfter, type LaneSlices } from "./decode";
+import type { Band } from "./scene";
 import type { Tile, TileStore } from "./tiles";
 import { LANE_PADDING, ROW_PITCH, visibleRows, type Layout, type LayoutRow } from "./tree";
 import { span, type Range } from "./viewport";
@@ -23,6 +24,23 @@ export function placeAt(layout: Layout, y: number): Place | null {
   if (!row || y < row.y || y >= row.y + row.height) return null;
   const depth = row.kind === "slices" ? Math.floor((y - row.y - LANE_PADDING) / ROW_PITCH) : -1;
   return { row, depth: depth >= 0 && depth < row.rows ? depth : -1 };
+}
+
+/** The band and the lane at a height of the canvas. */
+export function placeOn(bands: readonly Band[], y: number): (Place & { band: Band }) | null {
+  const band = bands.find((one) => y >= one.top && y < one.bottom);
+  const place = band && placeAt(band.layout, y - band.top + band.scroll);
+  return place ? { ...place, band } : null;
+}
+
+/** The rows between two heights of the canvas. */
+export function rowsBetween(bands: readonly Band[], y0: number, y1: number): LayoutRow[] {
+  return bands.flatMap((band) => {
+    const top = Math.max(Math.min(y0, y1), band.top);
+    const bottom = Math.min(Math.max(y0, y1) + 1, band.bottom);
+    const by = band.scroll - band.top;
+    return bottom > top ? visibleRows(band.layout, top + by, bottom + by) : [];
+  });
 }
 
 /** The tile that is drawn at time `t` of a lane. */

@@ -46,8 +46,7 @@ function slicesInView(): { seen: Seen[]; merged: number } {
 export function InView(): JSX.Element {
   const { value: found } = useComputed(() => {
     void timeline.drawn.value;
-    void timeline.layout.value;
-    void timeline.scroll.value;
+    void timeline.bands.value;
     return slicesInView();
   });
   const { seen, merged } = found;

@@ -8,12 +8,15 @@ export interface Ink {
   text: string;
   faint: string;
   line: string;
+  strong: string; // a line that divides
+  hit: string; // of a search
   header: string;
   band: string;
   accent: string;
   arrow: string;
   fills: string[];
   pale: string[]; // merged slices
+  dim: string[]; // slices that are not searched for
   texts: string[]; // text colour on fills[i]
 }
 
@@ -29,12 +32,15 @@ export function ink(theme: Theme): Ink {
     text: dark ? "#e4e7eb" : "#1c2127",
     faint: dark ? "#98a2ae" : "#5d6875",
     line: dark ? "#2a2f37" : "#e3e6ea",
+    strong: dark ? "#5b6472" : "#aab2bd",
+    hit: dark ? "#ffb1e6" : "#b0007a",
     header: dark ? "#1b1e24" : "#f5f6f8",
     band: dark ? "rgba(255,255,255,0.035)" : "rgba(20,40,80,0.035)",
     accent: dark ? "#7db4ff" : "#0b57d0",
     arrow: dark ? "#57d3e0" : "#00748a",
     fills,
     pale: fills.map((fill) => mix(CANVAS[theme], fill, 0.42)),
+    dim: fills.map((fill) => mix(CANVAS[theme], fill, 0.16)),
     texts: fills.map(textOn),
   };
   INKS[theme] = made;

@@ -3,19 +3,23 @@
 import { effect, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { shown } from "../data";
 import { percent } from "../format";
-import { theme } from "../state";
+import { adjust, nav, theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 import { Icon } from "../ui/icons";
 import { drawScene } from "./draw";
-import { attachKeys, attachPointer } from "./input";
+import { isMore } from "./arrange";
+import { isPeer } from "./compare";
+import { attachKeys, attachPointer, type KeyTargets } from "./input";
 import { timeline } from "./model";
 import { TOP } from "./scene";
 import { Tip } from "./tip";
-import { lanePath, visibleRows, type LaneNode, type LayoutRow } from "./tree";
+import { sceneOf } from "./scene-of";
+import { HEADER_HEIGHT, lanePath, rowsIn, visibleRows, type LaneNode, type LayoutRow } from "./tree";
 import { span } from "./viewport";
 
-export function Lanes({ onHelp }: { onHelp: () => void }): JSX.Element {
+export function Lanes({ targets }: { targets: KeyTargets }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
 
@@ -27,7 +31,7 @@ export function Lanes({ onHelp }: { onHelp: () => void }): JSX.Element {
       // The stage sticks to the view while the spacer scrolls: a percentage would be one of the spacer.
       outer.style.setProperty("--lanes-height", `${outer.clientHeight}px`);
       timeline.width.value = element.clientWidth;
-      timeline.height.value = Math.max(0, element.clientHeight - TOP);
+      timeline.space.value = Math.max(0, element.clientHeight - TOP);
     });
     observer.observe(outer);
     observer.observe(element);
@@ -41,41 +45,27 @@ export function Lanes({ onHelp }: { onHelp: () => void }): JSX.Element {
       frame = 0;
       const answer = timeline.answer.peek();
       const width = timeline.width.peek();
-      const height = timeline.height.peek() + TOP;
+      const height = timeline.space.peek() + TOP;
       const ctx = answer && prepareCanvas(element, width, height);
-      if (!ctx) return;
-      drawScene(ctx, {
-        theme: theme.peek(),
-        width,
-        height,
-        scroll: timeline.scroll.peek(),
-        range: timeline.range.peek(),
-        whole: timeline.whole.peek(),
-        tree: timeline.tree.peek(),
-        layout: timeline.layout.peek(),
-        steps: answer.steps,
-        tiles: timeline.tiles,
-        curves: timeline.curves,
-        selected: timeline.selected.now.peek().value,
-        hover: timeline.hover.peek(),
-        pointerX: timeline.pointerX.peek(),
-        measure: timeline.measure.peek(),
-      });
+      if (ctx) drawScene(ctx, sceneOf(timeline, theme.peek()));
     };
     const stops = [
       effect(() => {
         void theme.value;
         void timeline.range.value;
-        void timeline.layout.value;
+        void timeline.bands.value;
         void timeline.width.value;
-        void timeline.height.value;
+        void timeline.space.value;
         void timeline.drawn.value;
         void timeline.answer.value;
-        void timeline.selected.now.value;
+        void timeline.selectedHere.value;
+        void timeline.finder.marked.value;
+        void timeline.flows.value;
+        void nav.value.color;
+        void nav.value.area;
         void timeline.hover.value;
         void timeline.pointerX.value;
         void timeline.measure.value;
-        void timeline.scroll.value;
         if (frame === 0) frame = requestAnimationFrame(paint);
       }),
       effect(() => {
@@ -86,7 +76,7 @@ export function Lanes({ onHelp }: { onHelp: () => void }): JSX.Element {
         });
       }),
       attachPointer(element, timeline),
-      attachKeys(element, timeline, onHelp),
+      attachKeys(element, timeline, targets),
     ];
     return () => {
       observer.disconnect();
@@ -98,7 +88,10 @@ export function Lanes({ onHelp }: { onHelp: () => void }): JSX.Element {
 
   return (
     <div class="lanes" ref={scroller} tabIndex={-1}>
-      <div class="lanes-spacer" style={{ height: `${timeline.layout.value.height + TOP}px` }}>
+      <div
+        class="lanes-spacer"
+        style={{ height: `${timeline.layout.value.height + timeline.pinnedHeight.value + TOP}px` }}
+      >
         <div class="lanes-stage">
           <Labels />
           <div class="lanes-canvas">
@@ -106,7 +99,7 @@ export function Lanes({ onHelp }: { onHelp: () => void }): JSX.Element {
               ref={canvas}
               tabIndex={0}
               role="application"
-              aria-label="Timeline of the lanes on the left. Press question mark for the keys; Enter selects the longest slice in view, which the panel below describes. The tab In view lists slices as a table."
+              aria-label="Timeline of the lanes on the left. Press question mark for the keys; Enter selects the longest slice in view, which the panel below describes. V lists the slices in view as a table."
               data-testid="timeline-canvas"
             />
             <Tip />
@@ -124,6 +117,10 @@ function Labels(): JSX.Element {
     const top = timeline.scroll.value;
     return visibleRows(timeline.layout.value, top, top + timeline.height.value);
   });
+  const pins = useComputed(() => {
+    const top = timeline.pinScroll.value;
+    return visibleRows(timeline.pinned.value, top, top + timeline.pinnedHeight.value);
+  });
   const onKey = (event: KeyboardEvent) => {
     const all = timeline.layout.peek().rows;
     const at = Math.max(
@@ -131,7 +128,8 @@ function Labels(): JSX.Element {
       all.findIndex((row) => row.node.info.id === active),
     );
     const row = all[at];
-    if (!row) return;
+    if (!row || event.ctrlKey || event.metaKey) return;
+    const { id } = row.node.info;
     const move = (to: LayoutRow | undefined) => {
       if (!to) return;
       setActive(to.node.info.id);
@@ -140,7 +138,14 @@ function Labels(): JSX.Element {
       else if (to.y + to.height > top + timeline.height.peek())
         timeline.setScroll(to.y + to.height - timeline.height.peek());
     };
-    if (event.key === "ArrowDown") move(all[at + (active === null ? 0 : 1)]);
+    if (event.altKey && event.key === "ArrowUp") timeline.move(id, -1);
+    else if (event.altKey && event.key === "ArrowDown") timeline.move(id, 1);
+    else if (event.altKey) return;
+    else if (event.key === "+") resizeBy(row, 1);
+    else if (event.key === "-") resizeBy(row, -1);
+    else if (event.key === "t" && id >= 0) timeline.togglePin(id);
+    else if (event.key === "o" && id >= 0) timeline.toggleCompare(id);
+    else if (event.key === "ArrowDown") move(all[at + (active === null ? 0 : 1)]);
     else if (event.key === "ArrowUp") move(all[at - 1]);
     else if (event.key === "Home") move(all[0]);
     else if (event.key === "End") move(all.at(-1));
@@ -151,7 +156,7 @@ function Labels(): JSX.Element {
       if (row.foldable && !row.folded) timeline.toggle(row.node);
       else move(all.find((other) => other.node === row.node.parent));
     } else if (event.key === "Enter" || event.key === " ") {
-      if (row.foldable) timeline.toggle(row.node);
+      if (row.foldable || isMore(row.node.info)) timeline.toggle(row.node);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -162,6 +167,19 @@ function Labels(): JSX.Element {
         <span>Time</span>
         <span>Steps</span>
       </div>
+      {pins.value.length > 0 && (
+        <div
+          class="labels-pinned"
+          role="list"
+          aria-label="Pinned lanes"
+          data-testid="pinned"
+          style={{ height: `${timeline.pinnedHeight.value}px` }}
+        >
+          {pins.value.map((row) => (
+            <Label key={row.node.info.id} row={row} pinned active={false} onActivate={() => undefined} />
+          ))}
+        </div>
+      )}
       <div
         class="labels-body"
         role="tree"
@@ -175,13 +193,76 @@ function Labels(): JSX.Element {
           <Label
             key={row.node.info.id}
             row={row}
+            pinned={false}
             active={row.node.info.id === active}
             onActivate={() => setActive(row.node.info.id)}
           />
         ))}
       </div>
+      <LabelsEdge />
     </div>
   );
+}
+
+const LEAST_NAMES = 140;
+const MOST_NAMES = 700;
+
+/** The edge that makes the names wider. */
+function LabelsEdge(): JSX.Element {
+  const width = namesWidth();
+  const set = (px: number) => adjust({ labels: Math.round(Math.min(MOST_NAMES, Math.max(LEAST_NAMES, px))) });
+  const start = (event: PointerEvent) => {
+    const from = event.clientX;
+    drag(event, (now) => set(width + now.clientX - from));
+  };
+  return (
+    <div
+      class="labels-edge"
+      role="separator"
+      aria-orientation="vertical"
+      aria-label="Width of the names"
+      aria-valuenow={width}
+      tabIndex={0}
+      data-testid="names-edge"
+      onPointerDown={start}
+      onKeyDown={(event) => {
+        const by = event.key === "ArrowRight" ? 16 : event.key === "ArrowLeft" ? -16 : 0;
+        if (by === 0) return;
+        set(width + by);
+        event.preventDefault();
+        event.stopPropagation();
+      }}
+    />
+  );
+}
+
+const DEFAULT_NAMES = 264;
+export const namesWidth = () => nav.value.labels ?? DEFAULT_NAMES;
+
+/** Follow the pointer until it is let go. */
+function drag(event: PointerEvent, move: (now: PointerEvent) => void, end?: (now: PointerEvent) => void): void {
+  const up = (now: PointerEvent) => {
+    document.removeEventListener("pointermove", move);
+    document.removeEventListener("pointerup", up);
+    end?.(now);
+  };
+  document.addEventListener("pointermove", move);
+  document.addEventListener("pointerup", up);
+  event.preventDefault();
+}
+
+function resizeBy(row: LayoutRow, by: 1 | -1): void {
+  const { info } = row.node;
+  if (row.kind === "header" || info.id < 0 || row.folded) return;
+  const rows = row.kind === "counter" ? rowsIn(row.height) : row.rows;
+  setRows(row, rows + by);
+}
+
+/** Show so many rows of a lane, at least one; all of them is no size of its own. */
+function setRows(row: LayoutRow, rows: number): void {
+  const { info } = row.node;
+  const wanted = Math.max(1, Math.min(rows, 60));
+  timeline.resize(info.id, row.kind === "slices" && wanted >= info.rows ? null : wanted);
 }
 
 /** The share of the trace in which a lane was busy, where that tells something. */
@@ -191,46 +272,140 @@ function busyText(node: LaneNode): string {
   return percent(Math.min(1, busy_ns / span(timeline.whole.value)));
 }
 
-function Label({ row, active, onActivate }: { row: LayoutRow; active: boolean; onActivate: () => void }): JSX.Element {
+interface LabelProps {
+  row: LayoutRow;
+  pinned: boolean; // stands among the pinned lanes
+  active: boolean;
+  onActivate: () => void;
+}
+
+function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
   const { info, level, children } = row.node;
+  const [lifted, setLifted] = useState(false);
   const busy = busyText(row.node);
   const inside = row.folded && children.length > 0 ? ` (${children.length})` : "";
+  const ours = info.id < 0;
+  // Every row of a lane is shown unless the user made it smaller: then it says so.
+  const cut = row.kind === "slices" && !row.folded && row.rows < info.rows ? ` ${row.rows} of ${info.rows} rows` : "";
+  const scroll = pinned ? timeline.pinScroll.value : timeline.scroll.value;
   // The name of a tall lane stays in sight while any of it does.
-  const hidden = Math.max(0, timeline.scroll.value - row.y);
+  const hidden = Math.max(0, scroll - row.y);
   const sticky = Math.min(hidden, Math.max(0, row.height - 24));
-  const toggle = () => {
+  const act = () => {
     onActivate();
-    if (row.foldable) timeline.toggle(row.node);
+    if (isPeer(info.id)) {
+      const peer = timeline.comparison.of(info.id);
+      if (peer) timeline.openPeer(peer.worker);
+    } else if (row.foldable || isMore(info)) timeline.toggle(row.node);
   };
+  const startMove = (event: PointerEvent) => {
+    if (event.button !== 0 || pinned || ours) return;
+    const from = event.clientY;
+    let moved = false;
+    drag(
+      event,
+      (now) => {
+        if (!moved && Math.abs(now.clientY - from) > 6) setLifted((moved = true));
+      },
+      (now) => {
+        setLifted(false);
+        if (moved) drop(row, now.clientY - from);
+        else act();
+      },
+    );
+  };
+  const startResize = (event: PointerEvent) => {
+    event.stopPropagation();
+    const from = event.clientY;
+    const height = row.height;
+    drag(event, (now) => setRows(row, rowsIn(height + now.clientY - from)));
+  };
+  const path = ours ? info.name : lanePath(timeline.tree.value, info.id);
   return (
     <div
-      id={`lane-${info.id}`}
-      role="treeitem"
-      class={`label ${row.kind} type-${info.type}${active ? " active" : ""}${row.foldable ? " foldable" : ""}`}
-      aria-level={level + 1}
-      aria-expanded={row.foldable ? !row.folded : undefined}
+      id={pinned ? undefined : `lane-${info.id}`}
+      role={pinned ? "listitem" : "treeitem"}
+      class={`label ${row.kind} type-${info.type}${active ? " active" : ""}${row.foldable || ours ? " foldable" : ""}${lifted ? " lifted" : ""}`}
+      aria-level={pinned ? undefined : level + 1}
+      aria-expanded={row.foldable && !pinned ? !row.folded : undefined}
       style={{
-        top: `${row.y - timeline.scroll.value}px`,
+        top: `${row.y - scroll}px`,
         height: `${row.height}px`,
-        paddingLeft: `${6 + level * 12}px`,
+        paddingLeft: `${pinned ? 10 : 6 + level * 12}px`,
         paddingTop: `${3 + sticky}px`,
       }}
-      title={`${lanePath(timeline.tree.value, info.id)}${info.events > 0 ? `\n${info.events.toLocaleString("en-US")} events` : ""}`}
-      onClick={toggle}
-      data-testid={`lane-${info.type}`}
+      title={`${path}${info.events > 0 ? `\n${info.events.toLocaleString("en-US")} events` : ""}${isPeer(info.id) ? "\nClick to open this worker" : ""}`}
+      onPointerDown={startMove}
+      onClick={pinned || ours ? act : undefined}
+      data-testid={pinned ? "pinned-lane" : `lane-${info.type}`}
+      data-lane={info.id}
     >
       <span class={`fold${row.folded ? " folded" : ""}`} aria-hidden="true">
-        {row.foldable && <Icon shape="chevron" />}
+        {((row.foldable && !pinned) || isMore(info)) && <Icon shape="chevron" />}
       </span>
       <span class="label-name">
         {info.name}
         {inside && <span class="faint">{inside}</span>}
+        {cut && <span class="faint">{cut}</span>}
       </span>
       {busy && (
         <span class="label-busy" title="Time with an event on this lane, divided by the whole trace">
           {busy}
         </span>
       )}
+      {!ours && row.kind !== "header" && <LabelTools row={row} />}
+      {!ours && row.kind !== "header" && !row.folded && (
+        <span class="label-grip" aria-hidden="true" data-testid="lane-grip" onPointerDown={startResize} />
+      )}
     </div>
+  );
+}
+
+/** Put a lane where it was dropped: before the lane beside it that begins below. */
+function drop(row: LayoutRow, by: number): void {
+  const { node } = row;
+  const beside = node.parent?.children ?? timeline.arranged.peek().tree.roots;
+  const y = row.y + by;
+  const layout = timeline.layout.peek();
+  const next = beside.find((other) => {
+    const place = layout.index.get(other.info.id);
+    return other !== node && other.info.id >= 0 && place !== undefined && place.y + HEADER_HEIGHT / 2 > y;
+  });
+  timeline.moveBefore(node.info.id, next?.info.id ?? 0);
+}
+
+/** Buttons on a lane's name; the keys T and O do the same. */
+function LabelTools({ row }: { row: LayoutRow }): JSX.Element {
+  const { id, name } = row.node.info;
+  const pinned = nav.value.pins.includes(id);
+  const many = (shown.value.run?.workers.length ?? 0) > 1;
+  const stop = (event: Event) => event.stopPropagation();
+  return (
+    <span class={`label-tools${pinned ? " on" : ""}`} onPointerDown={stop} onClick={stop}>
+      {many && row.kind === "slices" && (
+        <button
+          type="button"
+          tabIndex={-1}
+          aria-label={`Compare ${name} over the workers`}
+          aria-pressed={nav.value.compare?.lane === id}
+          title="Compare this lane over the workers of the run (O)"
+          data-testid="compare-lane"
+          onClick={() => timeline.toggleCompare(id)}
+        >
+          <Icon shape="compare" />
+        </button>
+      )}
+      <button
+        type="button"
+        tabIndex={-1}
+        aria-label={pinned ? `Unpin ${name}` : `Pin ${name} to the top`}
+        aria-pressed={pinned}
+        title={pinned ? "Unpin (T)" : "Pin to the top (T)"}
+        data-testid="pin-lane"
+        onClick={() => timeline.togglePin(id)}
+      >
+        <Icon shape="pin" />
+      </button>
+    </span>
   );
 }

@@ -3,9 +3,10 @@
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { theme } from "../state";
+import { nav, theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 import { attachMinimap, drawMinimap, MINIMAP_HEIGHT } from "./minimap";
+import { LaneFilter } from "./lane-filter";
 import { timeline } from "./model";
 
 export function Minimap(): JSX.Element {
@@ -18,9 +19,12 @@ export function Minimap(): JSX.Element {
       void timeline.range.value;
       void timeline.drawn.value;
       void timeline.answer.value;
+      void timeline.measure.value;
+      void timeline.finder.found.now.value;
+      void timeline.finder.text.value;
       const width = timeline.width.value;
       const ctx = prepareCanvas(element, width, MINIMAP_HEIGHT);
-      if (ctx) drawMinimap(ctx, width, timeline, theme.value);
+      if (ctx) drawMinimap(ctx, width, timeline, theme.value, nav.value.color);
     });
     return () => {
       detach();
@@ -29,7 +33,7 @@ export function Minimap(): JSX.Element {
   }, []);
   return (
     <div class="minimap">
-      <div class="minimap-label">Whole trace</div>
+      <LaneFilter />
       <canvas ref={canvas} style={{ height: `${MINIMAP_HEIGHT}px` }} aria-hidden="true" data-testid="minimap" />
     </div>
   );

@@ -2,6 +2,8 @@
 
 import { CANVAS } from "../palette";
 import type { Theme } from "../palette";
+import type { Coloring } from "../hash";
+import { colorsOf } from "./coloring";
 import { ink } from "./ink";
 import { xOf } from "./scene";
 import type { TimelineModel } from "./model";
@@ -18,7 +20,13 @@ export function minimapLanes(model: TimelineModel): number[] {
   return held.filter((node) => busiest.includes(node)).map((node) => node.info.id);
 }
 
-export function drawMinimap(ctx: CanvasRenderingContext2D, width: number, model: TimelineModel, theme: Theme): void {
+export function drawMinimap(
+  ctx: CanvasRenderingContext2D,
+  width: number,
+  model: TimelineModel,
+  theme: Theme,
+  coloring: Coloring,
+): void {
   const colors = ink(theme);
   const whole = model.whole.peek();
   ctx.fillStyle = CANVAS[theme];
@@ -31,6 +39,7 @@ export function drawMinimap(ctx: CanvasRenderingContext2D, width: number, model:
     if (!slices) return;
     const y = 7 + i * pitch;
     const end = Math.min(slices.rows.length - 1, 1) > 0 ? slices.rows[1] : 0;
+    const palette = colorsOf(slices, coloring);
     let color = -1;
     let drawn = -1;
     for (let j = 0; j < end; j += 1) {
@@ -38,10 +47,19 @@ export function drawMinimap(ctx: CanvasRenderingContext2D, width: number, model:
       const w = Math.max(1, xOf(slices.start[j] + slices.dur[j], whole, width) - x);
       if (x + w <= drawn) continue;
       drawn = x + w;
-      if (slices.color[j] !== color) ctx.fillStyle = colors.fills[(color = slices.color[j])];
+      if (palette[j] !== color) ctx.fillStyle = colors.fills[(color = palette[j])];
       ctx.fillRect(x, y, w, pitch - 2);
     }
   });
+
+  const marked = model.measure.peek();
+  if (marked) {
+    const x = xOf(marked.t0, whole, width);
+    ctx.fillStyle = colors.accent;
+    ctx.globalAlpha = 0.25;
+    ctx.fillRect(x, 0, Math.max(2, xOf(marked.t1, whole, width) - x), MINIMAP_HEIGHT);
+    ctx.globalAlpha = 1;
+  }
 
   const view = model.range.peek();
   const x0 = xOf(view.t0, whole, width);
@@ -51,6 +69,7 @@ export function drawMinimap(ctx: CanvasRenderingContext2D, width: number, model:
   ctx.fillRect(0, 0, x0, MINIMAP_HEIGHT);
   ctx.fillRect(x1, 0, width - x1, MINIMAP_HEIGHT);
   ctx.globalAlpha = 1;
+  drawHits(ctx, width, model, colors.hit);
   ctx.strokeStyle = colors.accent;
   ctx.lineWidth = 1.5;
   ctx.strokeRect(
@@ -64,6 +83,19 @@ export function drawMinimap(ctx: CanvasRenderingContext2D, width: number, model:
     ctx.fillRect(x0 - 1, 12, 4, MINIMAP_HEIGHT - 24);
     ctx.fillRect(x1 - 3, 12, 4, MINIMAP_HEIGHT - 24);
   }
+}
+
+/** Where the search hit, over everything: marks grow with the number of hits. */
+function drawHits(ctx: CanvasRenderingContext2D, width: number, model: TimelineModel, color: string): void {
+  const marks = model.finder.text.peek() === "" ? [] : (model.finder.found.now.peek().value?.marks ?? []);
+  let most = 1;
+  for (const n of marks) most = Math.max(most, n);
+  ctx.fillStyle = color;
+  marks.forEach((n, i) => {
+    if (n === 0) return;
+    const h = 6 + (8 * Math.log1p(n)) / Math.log1p(most);
+    ctx.fillRect((i * width) / marks.length, MINIMAP_HEIGHT - h, Math.max(2, width / marks.length), h);
+  });
 }
 
 function drawSteps(

@@ -4,38 +4,57 @@
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import {
   findByName,
+  getArea,
+  getArrows,
+  getNeighbour,
   getResources,
   getSlice,
   getTree,
   getView,
   Importing,
+  type AreaAnswer,
+  type ArrowsAnswer,
   type SliceAnswer,
   type TreeAnswer,
   type WorkerKey,
 } from "../api";
-import { freshness, key } from "../data";
-import type { Span } from "../hash";
+import { freshness, key, shown } from "../data";
+import { COLORINGS, type Area, type Span } from "../hash";
 import { Resource, sentence } from "../resource";
-import { adjust, fold, navigate, slice as sliceRow, span as spanSignal } from "../state";
+import { adjust, nav, navigate, openWorker, part, slice as sliceRow, span as spanSignal } from "../state";
+import { arrange, withMove, type Arranged } from "./arrange";
+import { clearGroups, serverGroup } from "./coloring";
+import { Comparison, isPeer, MOST_PEERS, peerRow } from "./compare";
 import { CurveStore } from "./curves";
+import { Finder } from "./finder";
 import { splitLanes } from "./decode";
 import type { SliceHit } from "./hit";
+import { bandsOf, lowerBound, type Band } from "./scene";
 import { stillUseful, TileStore, type TileRequest } from "./tiles";
 import {
   buildTree,
   defaultFold,
   foldedLanes,
   foldsHiding,
+  isFoldable,
   layout,
+  stack,
   visibleRows,
   type Layout,
+  type LayoutRow,
   type LaneNode,
   type Tree,
 } from "./tree";
-import { around, clamp, reveal, sameRange, span, type Range } from "./viewport";
+import { around, clamp, intersect, reveal, sameRange, span, type Range } from "./viewport";
 
 const DEBOUNCE_MS = 40;
+const STATISTICS_MS = 150; // an area's numbers are asked for when its edges have rested so long
 const EMPTY_TREE: Tree = { roots: [], byId: new Map() };
+
+export type PanelView = "selection" | "area" | "in-view";
+
+const fold = part("fold");
+const area = part("area");
 
 export interface Find {
   name: string;
@@ -51,27 +70,75 @@ export class TimelineModel {
   readonly tiles = new TileStore();
   readonly curves = new CurveStore();
 
+  readonly finder = new Finder();
+  readonly comparison = new Comparison();
+  readonly statistics = new Resource<AreaAnswer>();
+  readonly flows = signal<ArrowsAnswer | null>(null); // all arrows in view, where they are wished for
+  readonly panel = signal<PanelView>("selection");
+
   readonly width = signal(0); // of the canvas, CSS pixels
-  readonly height = signal(0); // of the lanes' area
+  readonly space = signal(0); // height of the lanes' area, pinned ones included
   readonly scroll = signal(0);
+  readonly pinScroll = signal(0);
   readonly hover = signal<SliceHit | null>(null);
   readonly pointerX = signal<number | null>(null);
   readonly pointerY = signal(0);
-  readonly measure = signal<Range | null>(null);
   readonly problem = signal(""); // the last failed request of rectangles
   readonly loading = signal(false);
+  readonly said = signal(""); // told to screen readers
   /** Counts changes of what the tiles and curves hold, for who draws them. */
   readonly drawn = signal(0);
 
   readonly answer = computed(() => this.source.now.value.value);
   readonly tree = computed(() => (this.answer.value ? buildTree(this.answer.value.lanes) : EMPTY_TREE));
+  private readonly kept = signal<ReadonlySet<number>>(new Set()); // idle lanes that something led to
   private readonly shape = computed(() => this.answer.value?.lanes.map((lane) => lane.id).join() ?? "");
+  private readonly moves = part("moves");
+  private readonly filter = part("filter");
+  private readonly idle = part("idle");
+  private readonly pins = part("pins");
+  private readonly sizeList = part("sizes");
+  private readonly sizes = computed(() => new Map(this.sizeList.value));
+  readonly arranged = computed<Arranged>(() =>
+    arrange(this.tree.value, {
+      moves: this.moves.value,
+      filter: this.filter.value,
+      idle: this.idle.value,
+      keep: this.kept.value,
+    }),
+  );
   private readonly defaults = computed(() => {
     void this.shape.value; // a growing trace keeps its folding: only other lanes make it be chosen anew
-    return defaultFold(this.tree.peek(), 900);
+    const wishes = { moves: [], filter: "", idle: false, keep: new Set<number>() };
+    return defaultFold(arrange(this.tree.peek(), wishes).tree, 900);
   });
-  readonly folded = computed(() => foldedLanes(this.defaults.value, fold.value));
-  readonly layout = computed<Layout>(() => layout(this.tree.value, this.folded.value));
+  readonly folded = computed(() => {
+    const folded = foldedLanes(this.defaults.value, fold.value);
+    // What a filter finds must show: groups are open while there is one.
+    if (this.filter.value !== "") {
+      for (const id of folded) if (this.tree.value.byId.get(id)?.children.length) folded.delete(id);
+    }
+    return folded;
+  });
+  readonly layout = computed<Layout>(() => layout(this.arranged.value.tree, this.folded.value, this.sizes.value));
+  /** Lanes that stay on top: pinned ones, then those of the comparison. */
+  readonly pinned = computed<Layout>(() => {
+    const pins = this.pins.value.flatMap((id) => this.tree.value.byId.get(id) ?? []);
+    const nodes = [...pins, ...this.comparison.nodes(this.tree.value)];
+    return stack(nodes, this.folded.value, this.sizes.value);
+  });
+  readonly pinnedHeight = computed(() => Math.min(this.pinned.value.height, Math.floor(this.space.value * 0.6)));
+  readonly height = computed(() => Math.max(0, this.space.value - this.pinnedHeight.value)); // of the scrolled lanes
+  readonly bands = computed<Band[]>(() =>
+    bandsOf(
+      this.pinned.value,
+      this.pinScroll.value,
+      this.pinnedHeight.value,
+      this.layout.value,
+      this.scroll.value,
+      this.height.value,
+    ),
+  );
   readonly whole = computed<Range>(() => {
     const answer = this.answer.value;
     if (!answer) return { t0: 0, t1: 1 };
@@ -85,10 +152,35 @@ export class TimelineModel {
     return clamp({ t0: t0 + at.fraction, t1: t0 + at.fraction + at.width }, this.whole.value);
   });
   readonly maxScroll = computed(() => Math.max(0, this.layout.value.height - this.height.value));
+  /** The marked interval. */
+  readonly measure = computed<Range | null>(() => {
+    const at = area.value;
+    if (!at || !this.answer.value) return null;
+    const t0 = Number(at.start - this.origin.value);
+    return { t0, t1: t0 + at.width };
+  });
+  /** The selected slice where it is drawn: one of another worker on its row of the comparison. */
+  readonly selectedHere = computed<SliceAnswer | null>(() => {
+    const slice = this.selected.now.value.value;
+    const answer = this.answer.value;
+    const of = this.of.value;
+    if (!slice || of === null || !answer) return slice;
+    const peer = this.comparison.ofWorker(of);
+    const shift = peer && this.comparison.shift(peer, answer);
+    if (!peer || shift === null) return null;
+    return { ...slice, lane: peer.id, start: slice.start - shift, connections: [] };
+  });
+  private readonly of = part("of");
+  private readonly coloring = part("color");
+  private readonly arrows = part("arrows");
+  private readonly compared = part("compare");
 
   private key: WorkerKey | null = null;
   private revealed: number | null = null; // the selected row that the user has seen, by a click or by scrolling to it
   private lastHeight = 0;
+  private selectedOf = "";
+  private statisticsTimer: ReturnType<typeof setTimeout> | null = null;
+  private flowsRequest: { text: string; controller: AbortController } | null = null;
   private request: { plan: TileRequest; controller: AbortController } | null = null;
   private curveRequest = false;
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -105,6 +197,8 @@ export class TimelineModel {
       effect(() => {
         void this.range.value;
         void this.layout.value;
+        void this.pinned.value;
+        void this.pinScroll.value;
         void this.width.value;
         void this.height.value;
         void this.scroll.value;
@@ -112,12 +206,54 @@ export class TimelineModel {
       }),
       effect(() => {
         const row = sliceRow.value;
-        const at = key.value;
+        const of = this.of.value;
+        const at = key.value && { ...key.value, worker: of ?? key.value.worker };
         if (row === null || !at) this.selected.reset();
-        else if (this.selected.now.peek().value?.row !== row) void this.selected.load((s) => getSlice(at, row, s));
+        else if (this.selected.now.peek().value?.row !== row || this.selectedOf !== at.worker) {
+          this.selectedOf = at.worker;
+          void this.selected.load((s) => getSlice(at, row, s));
+        }
       }),
       effect(() => {
+        if (sliceRow.value !== null) this.panel.value = "selection";
+      }),
+      effect(() => {
+        const at = key.value;
+        const lanes = area.value?.lanes ?? null;
+        const range = this.measure.value;
+        if (this.statisticsTimer !== null) clearTimeout(this.statisticsTimer);
+        if (!at || !range) this.statistics.reset();
+        else {
+          const load = () => void this.statistics.load((s) => getArea(at, range, lanes, s));
+          this.statisticsTimer = setTimeout(load, STATISTICS_MS);
+        }
+      }),
+      effect(() => {
+        if (area.value === null && this.panel.peek() === "area") this.panel.value = "selection";
+      }),
+      effect(() => {
+        void this.coloring.value; // the server adds another column, or none
+        untracked(() => {
+          this.tiles.touchAll();
+          this.drawn.value += 1;
+          this.schedule();
+        });
+      }),
+      effect(() => {
+        void this.compared.value;
+        untracked(() => {
+          for (let i = 0; i < MOST_PEERS; i += 1) this.tiles.drop(peerRow(i));
+          this.schedule();
+        });
+      }),
+      effect(() => {
+        void this.arrows.value;
+        this.schedule();
+      }),
+      this.finder.start(() => key.value),
+      effect(() => {
         const selected = this.selected.now.value.value;
+        if (this.of.peek() !== null) return;
         if (!selected || !this.answer.value || this.height.value === 0 || selected.row === this.revealed) return;
         this.revealed = selected.row;
         untracked(() => this.scrollTo(selected.lane, selected.depth));
@@ -126,11 +262,14 @@ export class TimelineModel {
         // The panel of a selection takes room from below: what was clicked must not vanish behind it.
         const height = this.height.value;
         const selected = this.selected.now.peek().value;
-        if (selected && height < this.lastHeight) untracked(() => this.scrollTo(selected.lane, selected.depth));
+        if (selected && this.of.peek() === null && height < this.lastHeight)
+          untracked(() => this.scrollTo(selected.lane, selected.depth));
         this.lastHeight = height;
       }),
       effect(() => {
         if (this.scroll.value > this.maxScroll.value) this.scroll.value = this.maxScroll.value;
+        const most = Math.max(0, this.pinned.value.height - this.pinnedHeight.value);
+        if (this.pinScroll.value > most) this.pinScroll.value = most;
       }),
     );
   }
@@ -150,13 +289,19 @@ export class TimelineModel {
       this.events.clear();
       this.request?.controller.abort();
       this.request = null;
+      this.flowsRequest?.controller.abort();
+      this.flowsRequest = null;
+      clearGroups();
       batch(() => {
         this.source.reset();
         this.selected.reset();
+        this.comparison.reset();
+        this.flows.value = null;
+        this.kept.value = new Set();
         this.find.value = null;
         this.hover.value = null;
-        this.measure.value = null;
         this.scroll.value = 0;
+        this.pinScroll.value = 0;
         this.problem.value = "";
       });
     }
@@ -196,12 +341,76 @@ export class TimelineModel {
     this.setRange(around(start, end, this.whole.peek()));
   }
 
+  /** The lanes of the marked interval; null: all. */
+  get marked(): readonly number[] | null {
+    return area.peek()?.lanes ?? null;
+  }
+
+  /** Mark an interval, on some lanes (and those below) or on all; null takes the mark away. */
+  mark(range: Range | null, lanes: readonly number[] | null = null): void {
+    if (!range) {
+      adjust({ area: null, among: false });
+      return;
+    }
+    const { start, fraction, width } = this.spanOf(intersect(range, this.whole.peek()));
+    const made: Area = { start, width: Math.max(1, Math.round(width + fraction)), lanes };
+    adjust({ area: made });
+  }
+
+  /** The steps that begin in the marked interval or hold its start, in the Step breakdown. */
+  openArea(): void {
+    if (area.peek()) navigate({ tab: "steps", among: true });
+  }
+
+  /** The step that holds a time, else the last one before it; -1 before all. */
+  stepAt(t: number): number {
+    const start = this.answer.peek()?.steps.start ?? [];
+    return lowerBound(start, t + 1) - 1;
+  }
+
+  /** Move to the next or previous step: it takes the place of the one in the middle of the view. */
+  moveStep(by: 1 | -1): void {
+    const steps = this.answer.peek()?.steps;
+    if (!steps || steps.start.length === 0) return;
+    const { t0, t1 } = this.range.peek();
+    const here = this.stepAt((t0 + t1) / 2);
+    const to = Math.min(Math.max(here + by, 0), steps.start.length - 1);
+    if (here < 0 || t1 - t0 > 4 * Math.max(1, steps.end[here] - steps.start[here])) {
+      this.zoomTo(steps.start[to], steps.end[to]);
+    } else {
+      const shift = steps.start[to] - steps.start[here];
+      this.setRange({ t0: t0 + shift, t1: t1 + shift });
+    }
+    this.said.value = `Step ${steps.id[to] ?? to + 1}`;
+  }
+
+  /** Go to the step of a number; false if there is none. */
+  goToStep(number: number): boolean {
+    const steps = this.answer.peek()?.steps;
+    const at = steps ? steps.id.indexOf(number) : -1;
+    if (!steps || at < 0) return false;
+    navigate({});
+    this.zoomTo(steps.start[at], steps.end[at]);
+    this.said.value = `Step ${number}`;
+    return true;
+  }
+
+  setPinScroll(y: number): void {
+    this.pinScroll.value = Math.min(Math.max(0, y), this.pinned.peek().height - this.pinnedHeight.peek());
+  }
+
   setScroll(y: number): void {
     this.scroll.value = Math.min(Math.max(0, y), this.maxScroll.peek());
   }
 
   /** Bring a lane's depth into the vertical view, unfolding what hides it. */
   private scrollTo(lane: number, depth: number): void {
+    if (isPeer(lane)) return;
+    if (!this.arranged.peek().tree.byId.has(lane)) {
+      if (this.filter.peek() !== "") adjust({ filter: "" });
+      if (!this.arranged.peek().tree.byId.has(lane)) this.kept.value = new Set([...this.kept.peek(), lane]);
+    }
+    if (depth >= (this.sizes.peek().get(lane) ?? Infinity)) this.resize(lane, null);
     const hidden = foldsHiding(this.tree.peek(), this.folded.peek(), lane, depth);
     if (hidden.length > 0) this.toggleFold(hidden);
     const row = this.layout.peek().index.get(lane);
@@ -220,14 +429,129 @@ export class TimelineModel {
   }
 
   toggle(node: LaneNode): void {
-    this.toggleFold([node.info.id]);
+    if (node.info.type === "more") this.toggleIdle();
+    else this.toggleFold([node.info.id]);
+  }
+
+  /** Fold every group and lane that can be, or unfold them all. */
+  foldAll(folded: boolean): void {
+    const lanes = [...this.tree.peek().byId.values()].filter(
+      (node) => isFoldable(node) && node.level > 0 && this.folded.peek().has(node.info.id) !== folded,
+    );
+    this.toggleFold(lanes.map((node) => node.info.id));
+  }
+
+  // ---- arranging ----
+
+  toggleIdle(): void {
+    this.kept.value = new Set();
+    adjust({ idle: !this.idle.peek() });
+  }
+
+  togglePin(lane: number): void {
+    const pins = this.pins.peek();
+    const on = pins.includes(lane);
+    adjust({ pins: on ? pins.filter((id) => id !== lane) : [...pins, lane] });
+    this.said.value = `${this.tree.peek().byId.get(lane)?.info.name ?? "Lane"} ${on ? "unpinned" : "pinned to the top"}`;
+  }
+
+  /** Show so many rows of a lane; null: all. */
+  resize(lane: number, rows: number | null): void {
+    const rest = nav.peek().sizes.filter(([id]) => id !== lane);
+    adjust({ sizes: rows === null ? rest : [...rest, [lane, rows]] });
+  }
+
+  /** Move a lane up or down among those beside it. */
+  move(lane: number, by: 1 | -1): void {
+    const node = this.arranged.peek().tree.byId.get(lane);
+    if (!node) return;
+    const beside = (node.parent?.children ?? this.arranged.peek().tree.roots).filter((n) => n.info.type !== "more");
+    const at = beside.indexOf(node);
+    const target = by < 0 ? beside[at - 1] : beside[at + 1];
+    if (!target) return;
+    if (by < 0) this.moveBefore(lane, target.info.id);
+    else this.moveBefore(lane, beside[at + 2]?.info.id ?? 0);
+    this.said.value = `${node.info.name} moved ${by < 0 ? "up" : "down"}`;
+  }
+
+  moveBefore(lane: number, before: number): void {
+    adjust({ moves: withMove(this.moves.peek(), lane, before) });
+  }
+
+  nextColoring(): void {
+    const at = COLORINGS.indexOf(this.coloring.peek());
+    const color = COLORINGS[(at + 1) % COLORINGS.length];
+    adjust({ color });
+    this.said.value = `Coloured by ${color}`;
+  }
+
+  toggleArrows(): void {
+    const arrows = this.arrows.peek() === "all" ? "selected" : "all";
+    adjust({ arrows });
+    this.said.value = arrows === "all" ? "All arrows in view" : "Arrows of the selected slice";
+  }
+
+  /** Compare a lane over the workers of the run, aligned at the step in the middle of the view; again: stop. */
+  toggleCompare(lane: number): void {
+    if (this.compared.peek()?.lane === lane) {
+      adjust({ compare: null, of: null, ...(this.of.peek() === null ? {} : { slice: null }) });
+      return;
+    }
+    const { t0, t1 } = this.range.peek();
+    const steps = this.answer.peek()?.steps;
+    adjust({ compare: { lane, step: steps?.id[Math.max(0, this.stepAt((t0 + t1) / 2))] ?? null } });
   }
 
   // ---- selection ----
 
-  select(row: number | null): void {
+  select(row: number | null, lane: number | null = null): void {
+    const peer = lane !== null && isPeer(lane) ? this.comparison.of(lane) : null;
+    const own = !peer || peer.worker === this.key?.worker;
     this.revealed = row; // the user clicks what is in view
-    adjust({ slice: row });
+    adjust({ slice: row, of: own ? null : peer.worker });
+  }
+
+  /** The timeline of another worker, at the slice that is selected of it. */
+  openPeer(worker: string): void {
+    const run = shown.peek().run;
+    const { slice, span: at } = nav.peek();
+    const selected = this.selected.now.peek().value;
+    if (!run) return;
+    openWorker(run.id, worker);
+    const width = at?.width ?? span(this.range.peek());
+    const middle = selected && BigInt(selected.origin_ns) + BigInt(Math.round(selected.start + selected.dur / 2));
+    const start = middle === null ? null : middle - BigInt(Math.round(width / 2));
+    adjust({ slice, span: start === null ? null : { start, fraction: 0, width } });
+  }
+
+  /** The slice before or after the selected one in its row. */
+  async neighbour(by: 1 | -1): Promise<void> {
+    const row = sliceRow.peek();
+    const at = this.key;
+    if (row === null || !at || this.of.peek() !== null) return;
+    try {
+      const { slice } = await getNeighbour(at, row, by);
+      if (slice) await this.jump(slice.row, slice);
+      else this.said.value = by > 0 ? "This is the last slice of its row" : "This is the first slice of its row";
+    } catch (error) {
+      this.problem.value = sentence(error);
+    }
+  }
+
+  /** To the next or previous hit of the search; without a search to slices of the same name. */
+  async stepHit(by: 1 | -1): Promise<void> {
+    if (this.finder.text.peek() === "") return this.stepFound(by);
+    const selected = this.of.peek() === null ? this.selected.now.peek().value : null;
+    const hit = await this.finder.step(by, selected?.start ?? this.range.peek().t0);
+    if (hit) await this.jump(hit.row, hit);
+  }
+
+  /** Make all slices of the selected one's name stand out, or no longer. */
+  toggleHighlight(): void {
+    const name = this.selected.now.peek().value?.name;
+    const { text, rules } = this.finder;
+    if (name === undefined || (text.peek() === name && rules.peek().includes("e"))) this.finder.set("");
+    else this.finder.set(name, "e");
   }
 
   /** Select another slice and bring it into view, as a step that Back undoes. */
@@ -246,7 +570,7 @@ export class TimelineModel {
     }
     const to = reveal(this.range.peek(), this.whole.peek(), target.start, target.start + target.dur);
     batch(() => {
-      navigate({ slice: row, ...(sameRange(to, this.range.peek()) ? {} : { span: this.spanOf(to) }) });
+      navigate({ slice: row, of: null, ...(sameRange(to, this.range.peek()) ? {} : { span: this.spanOf(to) }) });
       this.scrollTo(target.lane, target.depth);
     });
   }
@@ -284,14 +608,53 @@ export class TimelineModel {
       this.timer = null;
       void this.fetchTiles();
       void this.fetchCurves();
+      void this.fetchFlows();
     }, DEBOUNCE_MS);
   }
 
-  visibleLanes(): number[] {
+  /** The rows of lanes on the screen and a little beyond. */
+  private visible(): LayoutRow[] {
     const top = this.scroll.peek();
-    return visibleRows(this.layout.peek(), top - 200, top + this.height.peek() + 200)
-      .filter((row) => row.kind === "slices")
+    const pinTop = this.pinScroll.peek();
+    return [
+      ...visibleRows(this.pinned.peek(), pinTop, pinTop + this.pinnedHeight.peek()),
+      ...visibleRows(this.layout.peek(), top - 200, top + this.height.peek() + 200),
+    ];
+  }
+
+  /** The lanes with slices among them, pinned ones first; those of other workers are not ours to ask for. */
+  visibleLanes(): number[] {
+    const ids = this.visible()
+      .filter((row) => row.kind === "slices" && row.node.info.id >= 0)
       .map((row) => row.node.info.id);
+    return [...new Set(ids)];
+  }
+
+  private visiblePeers(): number[] {
+    const ids = this.visible().map((row) => row.node.info.id);
+    return ids.filter(isPeer);
+  }
+
+  /** What to ask for next, of whom, and how far the answer's times are moved. */
+  private nextRequest(
+    view: Range,
+    px: number,
+  ): { at: WorkerKey; plan: TileRequest; shift: number; lane: number } | null {
+    const at = this.key;
+    const answer = this.answer.peek();
+    if (!at || !answer) return null;
+    const whole = this.whole.peek();
+    const own = this.tiles.plan(view, px, this.visibleLanes(), whole);
+    if (own?.purpose === "detail") return { at, plan: own, shift: 0, lane: -1 };
+    for (const id of this.visiblePeers()) {
+      const peer = this.comparison.of(id);
+      const shift = peer && this.comparison.shift(peer, answer);
+      const lane = peer?.answer?.lane ?? null;
+      if (!peer || shift === null || lane === null) continue;
+      const plan = this.tiles.plan(view, px, [id], whole);
+      if (plan) return { at: { ...at, worker: peer.worker }, plan, shift, lane };
+    }
+    return own && { at, plan: own, shift: 0, lane: -1 };
   }
 
   /** One request at a time: the server is not flooded while the user moves, and each answer plans the next. */
@@ -305,16 +668,28 @@ export class TimelineModel {
       this.request.controller.abort();
       this.request = null;
     }
-    const plan = this.tiles.plan(view, px, this.visibleLanes(), this.whole.peek());
-    this.loading.value = plan?.purpose === "detail";
-    if (!plan) return;
+    this.comparison.load(this.visiblePeers(), () => this.schedule());
+    const next = this.nextRequest(view, px);
+    this.loading.value = next?.plan.purpose === "detail";
+    if (!next) return;
+    const { plan, shift, lane } = next;
     const controller = new AbortController();
     const mine = { plan, controller };
     this.request = mine;
     try {
-      const table = await getView(at, plan, plan.px, plan.lanes, controller.signal);
+      const range = { t0: plan.t0 + shift, t1: plan.t1 + shift };
+      const asked = lane < 0 ? plan.lanes : [lane];
+      const by = serverGroup(this.coloring.peek());
+      const table = await getView(next.at, range, plan.px, asked, by, controller.signal);
       if (this.request !== mine) return;
-      this.tiles.accept(plan, splitLanes(table), this.whole.peek());
+      for (let i = 0; shift !== 0 && i < table.length; i += 1) table.start[i] -= shift;
+      const found = splitLanes(table);
+      const mineOnly = found.get(lane);
+      this.tiles.accept(
+        plan,
+        lane < 0 ? found : new Map(mineOnly ? [[plan.lanes[0], mineOnly]] : []),
+        this.whole.peek(),
+      );
       this.problem.value = "";
       this.drawn.value += 1;
     } catch (error) {
@@ -327,6 +702,31 @@ export class TimelineModel {
     }
     this.request = null;
     void this.fetchTiles();
+  }
+
+  /** All arrows between the lanes in view, where they are wished for. */
+  private async fetchFlows(): Promise<void> {
+    const at = this.key;
+    if (this.arrows.peek() !== "all" || !at || !this.answer.peek()) {
+      this.flows.value = null;
+      this.flowsRequest = null;
+      return;
+    }
+    const range = this.range.peek();
+    const lanes = this.visibleLanes();
+    const text = JSON.stringify([range, lanes, this.answer.peek()?.t1]);
+    if (this.flowsRequest?.text === text) return;
+    this.flowsRequest?.controller.abort();
+    const controller = new AbortController();
+    this.flowsRequest = { text, controller };
+    try {
+      const flows = await getArrows(at, range, lanes, controller.signal);
+      if (!controller.signal.aborted && this.arrows.peek() === "all") this.flows.value = flows;
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      this.flowsRequest = null;
+      if (!(error instanceof Importing)) this.problem.value = sentence(error);
+    }
   }
 
   private async fetchCurves(): Promise<void> {

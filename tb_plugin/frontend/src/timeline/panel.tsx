@@ -2,19 +2,21 @@
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { count, duration, plural } from "../format";
+import { count, duration, percent, plural } from "../format";
 import { Icon } from "../ui/icons";
 import { InView } from "./in-view";
 import { fitSelection } from "./input";
-import { timeline } from "./model";
+import { AreaPanel } from "./area-panel";
+import { timeline, type PanelView } from "./model";
 import { SliceDetails } from "./slice-details";
+import { span } from "./viewport";
 
-type View = "selection" | "in-view";
 const LEAST_HEIGHT = 90;
 const HINT = "Click a slice for its details and connections. Wheel zooms, drag moves, shift + drag marks an interval.";
 
 export function Panel(): JSX.Element {
-  const [view, setView] = useState<View>("selection");
+  const view = timeline.panel.value;
+  const setView = (to: PanelView) => (timeline.panel.value = to);
   const [height, setHeight] = useState(232);
   // Without a selection there is one line to read: the lanes get the room.
   const { state, value } = timeline.selected.now.value;
@@ -60,6 +62,16 @@ export function Panel(): JSX.Element {
           </button>
           <button
             type="button"
+            aria-pressed={view === "area"}
+            disabled={timeline.measure.value === null}
+            title={timeline.measure.value === null ? "Shift + drag marks an interval" : undefined}
+            onClick={() => setView("area")}
+            data-testid="area-tab"
+          >
+            Interval
+          </button>
+          <button
+            type="button"
             aria-pressed={view === "in-view"}
             onClick={() => setView("in-view")}
             data-testid="in-view"
@@ -68,11 +80,43 @@ export function Panel(): JSX.Element {
           </button>
         </div>
         {view === "selection" && <SelectionActions />}
+        {view === "area" && <AreaActions />}
         {idle && <span class="faint">{state === "loading" ? "Loading the slice." : HINT}</span>}
       </div>
-      {!idle && <div class="details-body">{view === "selection" ? <Selection /> : <InView />}</div>}
+      {!idle && (
+        <div class="details-body">
+          {view === "selection" ? <Selection /> : view === "area" ? <AreaPanel /> : <InView />}
+        </div>
+      )}
       <Announcer />
     </section>
+  );
+}
+
+function AreaActions(): JSX.Element | null {
+  const measure = timeline.measure.value;
+  if (!measure) return null;
+  return (
+    <>
+      <span class="readout" data-testid="timeline-measure">
+        <b>{duration(span(measure))}</b>
+      </span>
+      <span class="spacer" />
+      <button type="button" class="text-button" data-testid="zoom-here" onClick={() => timeline.setRange(measure)}>
+        Zoom here <kbd>Z</kbd>
+      </button>
+      <button type="button" class="text-button" data-testid="open-steps" onClick={() => timeline.openArea()}>
+        Open in step breakdown <kbd>B</kbd>
+      </button>
+      <button
+        type="button"
+        class="text-button"
+        onClick={() => timeline.mark(null)}
+        aria-label="Clear the marked interval"
+      >
+        <Icon shape="close" />
+      </button>
+    </>
   );
 }
 
@@ -81,6 +125,7 @@ function SelectionActions(): JSX.Element | null {
   const found = timeline.find.value;
   if (!slice) return null;
   const same = found?.name === slice.name ? found : null;
+  const highlit = timeline.finder.text.value === slice.name && timeline.finder.rules.value.includes("e");
   return (
     <>
       <div class="buttons" role="group" aria-label="Slices of the same name">
@@ -107,6 +152,15 @@ function SelectionActions(): JSX.Element | null {
           : "same name"}
       </span>
       <span class="spacer" />
+      <button
+        type="button"
+        class="text-button"
+        aria-pressed={highlit}
+        data-testid="highlight"
+        onClick={() => timeline.toggleHighlight()}
+      >
+        Highlight all <kbd>H</kbd>
+      </button>
       <button type="button" class="text-button" onClick={() => fitSelection(timeline)}>
         Zoom to it <kbd>F</kbd>
       </button>
@@ -123,15 +177,24 @@ function Selection(): JSX.Element {
   return value ? <SliceDetails slice={value} /> : <></>;
 }
 
-/** Tells the selection to screen readers. */
+/** Tells the selection, and what keys did, to screen readers. */
 function Announcer(): JSX.Element {
   const slice = timeline.selected.now.value.value;
-  const text = slice
+  const statistics = timeline.panel.value === "area" ? timeline.statistics.now.value.value : null;
+  const selection = slice
     ? `${slice.name}, ${slice.kind}, ${duration(slice.dur)}, on ${slice.lane_name}, ${plural(slice.connections.length, "connection")}`
     : "";
+  const area = statistics
+    ? `Interval of ${duration(statistics.span)}, ${plural(statistics.count, "slice")}, busy ${percent(statistics.span > 0 ? statistics.busy / statistics.span : null)}`
+    : "";
   return (
-    <p class="sr-only" aria-live="polite" data-testid="selection-live">
-      {text}
-    </p>
+    <>
+      <p class="sr-only" aria-live="polite" data-testid="selection-live">
+        {area || selection}
+      </p>
+      <p class="sr-only" aria-live="polite" data-testid="said">
+        {timeline.said.value}
+      </p>
+    </>
   );
 }

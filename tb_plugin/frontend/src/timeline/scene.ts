@@ -1,11 +1,12 @@
 // What a frame of the timeline is drawn from, and its geometry.
 
-import type { SliceAnswer } from "../api";
+import type { ArrowsAnswer, SearchAnswer, SliceAnswer } from "../api";
+import type { Coloring } from "../hash";
 import type { Theme } from "../palette";
 import type { CurveStore } from "./curves";
 import type { SliceHit } from "./hit";
 import type { TileStore } from "./tiles";
-import { ROW_PITCH, type Layout, type LayoutRow, type Tree } from "./tree";
+import { middleOf, ROW_PITCH, sliceY, type Layout, type LayoutRow, type Tree } from "./tree";
 import { span, type Range } from "./viewport";
 
 export const RULER_HEIGHT = 24;
@@ -19,11 +20,10 @@ export interface Scene {
   theme: Theme;
   width: number;
   height: number;
-  scroll: number;
+  bands: Band[]; // pinned lanes, then the scrolled ones
   range: Range;
   whole: Range;
   tree: Tree;
-  layout: Layout;
   steps: { id: (number | null)[]; start: number[]; end: number[] };
   tiles: TileStore;
   curves: CurveStore;
@@ -31,10 +31,50 @@ export interface Scene {
   hover: SliceHit | null;
   pointerX: number | null;
   measure: Range | null;
+  marked: ReadonlySet<number> | null; // lanes of the marked interval; null: all
+  coloring: Coloring;
+  hits: { rows: ReadonlySet<number>; names: ReadonlySet<string> } | null; // what stands out; null: nothing does
+  page: SearchAnswer | null; // of hits
+  flows: ArrowsAnswer | null;
+}
+
+/** A part of the canvas with lanes under each other and a scroll position of its own. */
+export interface Band {
+  layout: Layout;
+  top: number;
+  bottom: number;
+  scroll: number;
+}
+
+/** Pinned lanes and scrolled ones, one above the other. */
+export function bandsOf(
+  pinned: Layout,
+  pinScroll: number,
+  pinnedHeight: number,
+  rest: Layout,
+  scroll: number,
+  height: number,
+): Band[] {
+  const split = TOP + pinnedHeight;
+  return [
+    { layout: pinned, top: TOP, bottom: split, scroll: pinScroll },
+    { layout: rest, top: split, bottom: split + height, scroll },
+  ];
 }
 
 /** The y of a lane's upper edge on the canvas. */
-export const laneTop = (scene: Scene, row: LayoutRow) => TOP + row.y - scene.scroll;
+export const laneTop = (band: Band, row: LayoutRow) => band.top + row.y - band.scroll;
+
+/** Where a slice is on the canvas: on its pinned lane if it has one, else among the others or near its parent. */
+export function sliceOnCanvas(scene: Scene, lane: number, depth: number): { y: number; band: Band } | null {
+  for (const band of scene.bands) {
+    const row = band.layout.index.get(lane);
+    if (row?.kind === "slices" && depth < row.rows) return { y: band.top + middleOf(row, depth) - band.scroll, band };
+  }
+  const rest = scene.bands[scene.bands.length - 1];
+  const near = sliceY(scene.tree, rest.layout, lane, depth);
+  return near && { y: rest.top + near.y - rest.scroll, band: rest };
+}
 
 /** Time to pixels. */
 export function xOf(t: number, range: Range, width: number): number {

@@ -5,7 +5,7 @@ import type { Connection, SliceAnswer } from "../api";
 import { clock, count, duration, exact, plural } from "../format";
 import { KIND_NAMES } from "../kinds";
 import { kindColor } from "../palette";
-import { theme } from "../state";
+import { nav, theme } from "../state";
 import { timeline } from "./model";
 import { lanePath } from "./tree";
 
@@ -13,7 +13,9 @@ export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
   const kind = (KIND_NAMES as readonly string[]).indexOf(slice.kind.toLowerCase().replaceAll("_", " "));
   const zero = timeline.whole.value.t0;
   const start = slice.start - zero;
-  const args = Object.entries(slice.args ?? {});
+  const of = nav.value.of;
+  // The stack has a place of its own.
+  const args = Object.entries(slice.args ?? {}).filter(([name]) => name !== "Call stack" || !slice.stack?.length);
   return (
     <div class="slice" data-testid="slice-details" data-row={slice.row}>
       <div class="slice-facts">
@@ -35,11 +37,30 @@ export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
                 : undefined
             }
           />
-          <Pair label="Start" value={duration(start)} more={exact(start)} />
+          {of === null && <Pair label="Start" value={duration(start)} more={exact(start)} />}
           <Pair label="At" value={clock(BigInt(slice.origin_ns) + BigInt(Math.round(slice.start)))} />
-          <Pair label="Lane" value={lanePath(timeline.tree.value, slice.lane) || slice.lane_name} />
+          <Pair label="Lane" value={(of === null && lanePath(timeline.tree.value, slice.lane)) || slice.lane_name} />
           {slice.step !== null && slice.step >= 0 && <Pair label="Step" value={count(slice.step)} />}
+          {slice.operator && slice.operator.row !== slice.row && (
+            <div>
+              <dt>Operator</dt>
+              <dd>
+                <button
+                  type="button"
+                  class="inline-link"
+                  data-testid="slice-operator"
+                  onClick={() => slice.operator && go(slice.operator.row)}
+                >
+                  {slice.operator.name}
+                </button>
+              </dd>
+            </div>
+          )}
+          {slice.modules && slice.modules.length > 0 && (
+            <Pair label="Module" value={slice.modules.map(moduleName).join(" › ")} testId="slice-module" />
+          )}
         </dl>
+        {of !== null && <OtherWorker worker={of} />}
       </div>
       <div class="slice-args">
         <h4>Arguments</h4>
@@ -52,6 +73,7 @@ export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
             ))}
           </dl>
         )}
+        {slice.stack && slice.stack.length > 0 && <Stack frames={slice.stack} />}
       </div>
       <div class="slice-links">
         <h4>
@@ -103,6 +125,42 @@ function Pair({
   );
 }
 
+const moduleName = (name: string) => name.replace(/^nn\.Module: /, "");
+
+/** The innermost frame first: that is where one looks. */
+function Stack({ frames }: { frames: readonly string[] }): JSX.Element {
+  return (
+    <>
+      <h4 class="stack-head">
+        Stack <span class="faint">{plural(frames.length, "frame")}, innermost first</span>
+      </h4>
+      <ol class="stack" data-testid="slice-stack">
+        {[...frames].reverse().map((frame, i) => (
+          <li key={i}>{frame}</li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function OtherWorker({ worker }: { worker: string }): JSX.Element {
+  const label = timeline.comparison.ofWorker(worker)?.label ?? worker;
+  return (
+    <p>
+      <button type="button" class="inline-link" data-testid="open-peer" onClick={() => timeline.openPeer(worker)}>
+        Open the timeline of {label} here
+      </button>
+    </p>
+  );
+}
+
+/** Within another worker's timeline nothing can be centred here: it is opened. */
+function go(row: number, known?: Connection): void {
+  const { of } = nav.peek();
+  if (of !== null) timeline.openPeer(of);
+  else void timeline.jump(row, known);
+}
+
 const LINK_LABELS: Record<Connection["type"], string> = {
   launch: "launched by",
   run: "runs as",
@@ -118,7 +176,7 @@ function Link({ to }: { to: Connection }): JSX.Element {
       class="link"
       data-testid={`connection-${to.type}`}
       title={`${to.name}\n${lanePath(timeline.tree.peek(), to.lane)}`}
-      onClick={() => void timeline.jump(to.row, to)}
+      onClick={() => go(to.row, to)}
     >
       <span class="link-type">{LINK_LABELS[to.type] ?? to.type}</span>
       <span class="link-name">{to.name}</span>

@@ -22,6 +22,8 @@ const LANES_AT_ONCE = 48;
 const OVERVIEW_PX = 1000;
 const COARSER = 1.3; // a tile may be this much coarser than the screen
 const FINER = 4; // and this much finer, before it is fetched anew
+const TOLERATED = 5; // changes of a lane's data that its overview may be behind
+const OUTDATED = TOLERATED + 1;
 
 export class TileStore {
   readonly detail = new Map<number, Tile>();
@@ -37,6 +39,19 @@ export class TileStore {
   /** The lane has new data: its tiles are drawn on, and fetched again. */
   touch(lane: number): void {
     this.versions.set(lane, this.version(lane) + 1);
+  }
+
+  /** All lanes are to be fetched again; what is held is drawn on meanwhile. */
+  touchAll(): void {
+    for (const lane of new Set([...this.detail.keys(), ...this.overview.keys()])) {
+      this.versions.set(lane, this.version(lane) + OUTDATED);
+    }
+  }
+
+  /** Forget a lane. */
+  drop(lane: number): void {
+    this.detail.delete(lane);
+    this.overview.delete(lane);
   }
 
   version(lane: number): number {
@@ -58,7 +73,7 @@ export class TileStore {
   private lacksOverview(lane: number, whole: Range): boolean {
     const tile = this.overview.get(lane);
     if (!tile) return true;
-    return this.version(lane) - tile.version > 5 || span(intersect(tile, whole)) < span(whole) * 0.9;
+    return this.version(lane) - tile.version > TOLERATED || span(intersect(tile, whole)) < span(whole) * 0.9;
   }
 
   private serves(tile: Tile | undefined, lane: number, shown: Range, nsPerPx: number): boolean {

@@ -4,10 +4,10 @@ import type { JSX } from "preact";
 import { count, duration, percent, quantity } from "../format";
 import { KIND_NAMES } from "../kinds";
 import { kindColor } from "../palette";
-import { theme } from "../state";
+import { nav, theme } from "../state";
 import { valueAt } from "./curves";
 import { TOP } from "./scene";
-import { placeAt, type SliceHit } from "./hit";
+import { placeOn, type SliceHit } from "./hit";
 import { timeline } from "./model";
 import { tickLabel } from "./ruler";
 import { span } from "./viewport";
@@ -19,7 +19,7 @@ export function Tip(): JSX.Element | null {
   const y = timeline.pointerY.value;
   const body = hit ? <SliceTip hit={hit} /> : <CurveTip x={x} y={y} />;
   const left = x > timeline.width.value / 2;
-  const up = y > (timeline.height.value + TOP) * 0.6;
+  const up = y > (timeline.space.value + TOP) * 0.6;
   return (
     <div
       class="tip-anchor"
@@ -27,7 +27,7 @@ export function Tip(): JSX.Element | null {
         left: left ? undefined : `${x + 14}px`,
         right: left ? `${timeline.width.value - x + 14}px` : undefined,
         top: up ? undefined : `${y + 14}px`,
-        bottom: up ? `${timeline.height.value + TOP - y + 10}px` : undefined,
+        bottom: up ? `${timeline.space.value + TOP - y + 10}px` : undefined,
       }}
     >
       {body}
@@ -63,6 +63,12 @@ function SliceTip({ hit }: { hit: SliceHit }): JSX.Element {
           <dt>Start</dt>
           <dd>{tickLabel(start, Math.max(1, Math.min(slices.dur[index] || 1, span(timeline.range.value) / 1000)))}</dd>
         </div>
+        {slices.group?.[index] && (
+          <div>
+            <dt>{nav.value.color === "stream" ? "Stream" : "Module"}</dt>
+            <dd class="clip">{slices.group[index]}</dd>
+          </div>
+        )}
         <div>
           <dt>Kind</dt>
           <dd>
@@ -78,8 +84,7 @@ function SliceTip({ hit }: { hit: SliceHit }): JSX.Element {
 
 function CurveTip({ x, y }: { x: number; y: number }): JSX.Element | null {
   void timeline.drawn.value;
-  if (y < TOP) return null;
-  const place = placeAt(timeline.layout.value, y - TOP + timeline.scroll.value);
+  const place = y < TOP ? null : placeOn(timeline.bands.value, y);
   if (place?.row.kind !== "counter") return null;
   const range = timeline.range.value;
   const t = range.t0 + (x / Math.max(1, timeline.width.value)) * span(range);

@@ -1,71 +1,216 @@
-// What the viewport shows, in numbers, and its buttons.
+// The buttons above the timeline, and what the viewport shows in numbers.
 
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { DASH, duration } from "../format";
-import { kindColor } from "../palette";
+import { useState } from "preact/hooks";
+import { DASH, duration, plural } from "../format";
+import { COLORINGS, type Coloring } from "../hash";
+import { kindColor, slicePalette } from "../palette";
 import { KIND_NAMES, Kind } from "../kinds";
-import { theme } from "../state";
+import { adjust, nav, theme } from "../state";
 import { Icon } from "../ui/icons";
+import { groupsIn } from "./coloring";
+import type { LaneSlices } from "./decode";
+import { ExportMenu } from "./export-menu";
 import { fitSelection } from "./input";
+import { focusCanvas } from "./lane-filter";
 import { timeline } from "./model";
 import { tickLabel } from "./ruler";
+import { SearchBox } from "./search-box";
 import { span, zoomAt } from "./viewport";
+
+export const STEP_FIELD = "timeline-step";
 
 function zoom(factor: number): void {
   const range = timeline.range.peek();
   timeline.setRange(zoomAt(range, timeline.whole.peek(), (range.t0 + range.t1) / 2, factor));
 }
 
-export function Toolbar({ onHelp }: { onHelp: () => void }): JSX.Element {
+export function Toolbar(props: {
+  onHelp: () => void;
+  exporting: boolean;
+  onExport: (open: boolean) => void;
+}): JSX.Element {
   const range = timeline.range.value;
   const whole = timeline.whole.value;
-  const measure = timeline.measure.value;
-  const canFit = measure !== null || timeline.selected.now.value.value !== null;
   const from = range.t0 - whole.t0;
+  const all = nav.value.arrows === "all";
   return (
-    <div class="toolbar timeline-toolbar">
-      <div class="buttons" role="group" aria-label="Zoom">
-        <button type="button" title="Zoom in (W)" aria-label="Zoom in" onClick={() => zoom(0.5)}>
-          <Icon shape="plus" />
-        </button>
-        <button type="button" title="Zoom out (S)" aria-label="Zoom out" onClick={() => zoom(2)}>
-          <Icon shape="minus" />
-        </button>
-        <button type="button" title="Whole trace (0)" aria-label="Whole trace" onClick={() => timeline.showAll()}>
-          <Icon shape="whole" />
-        </button>
+    <>
+      <div class="toolbar timeline-toolbar">
+        <div class="buttons" role="group" aria-label="Zoom">
+          <button type="button" title="Zoom in (W)" aria-label="Zoom in" onClick={() => zoom(0.5)}>
+            <Icon shape="plus" />
+          </button>
+          <button type="button" title="Zoom out (S)" aria-label="Zoom out" onClick={() => zoom(2)}>
+            <Icon shape="minus" />
+          </button>
+          <button type="button" title="Whole trace (0)" aria-label="Whole trace" onClick={() => timeline.showAll()}>
+            <Icon shape="whole" />
+          </button>
+          <button
+            type="button"
+            title="Zoom to the marked interval or the selection, again: to all (F)"
+            aria-label="Zoom to the selection"
+            onClick={() => fitSelection(timeline)}
+          >
+            <Icon shape="fit" />
+          </button>
+        </div>
+        <StepField />
+        <span class="readout" data-testid="timeline-range" data-t0={range.t0} data-t1={range.t1}>
+          <b>{duration(span(range))}</b> from {from < 1 ? "the start" : tickLabel(from, Math.max(1, span(range) / 100))}
+          <span class="faint"> of {duration(span(whole))}</span>
+        </span>
+        <span class={`busy${timeline.loading.value ? " on" : ""}`} aria-hidden="true" />
+        <span class="spacer" />
+        <SearchBox />
         <button
           type="button"
-          title="Zoom to the selection (F)"
-          aria-label="Zoom to the selection"
-          disabled={!canFit}
-          onClick={() => fitSelection(timeline)}
+          class="text-button"
+          aria-pressed={all}
+          title={`${all ? "Arrows of the selected slice only" : "All arrows between the visible lanes"} (X)`}
+          data-testid="arrows"
+          onClick={() => timeline.toggleArrows()}
         >
-          <Icon shape="fit" />
+          Arrows
+        </button>
+        <ExportMenu open={props.exporting} onToggle={props.onExport} />
+        <button type="button" class="text-button" onClick={props.onHelp} title="Keys and mouse (?)">
+          Keys <kbd>?</kbd>
         </button>
       </div>
-      <span class="readout" data-testid="timeline-range" data-t0={range.t0} data-t1={range.t1}>
-        <b>{duration(span(range))}</b> from {from < 1 ? "the start" : tickLabel(from, Math.max(1, span(range) / 100))}
-        <span class="faint"> of {duration(span(whole))}</span>
-      </span>
-      {measure && (
-        <span class="readout marked" data-testid="timeline-measure">
-          marked <b>{duration(span(measure))}</b>
-        </span>
-      )}
-      <span class={`busy${timeline.loading.value ? " on" : ""}`} aria-hidden="true" />
-      {timeline.problem.value && (
-        <span class="problem" role="alert">
-          {timeline.problem.value}
-        </span>
-      )}
-      <span class="spacer" />
-      <KindLegend />
-      <button type="button" class="text-button" onClick={onHelp} title="Keys and mouse (?)">
-        Keys <kbd>?</kbd>
+      <div class="timeline-strip">
+        <label class="faint">
+          Colour{" "}
+          <select
+            class="plain-select"
+            value={nav.value.color}
+            title="Colour by (C)"
+            data-testid="coloring"
+            onChange={(event) => {
+              adjust({ color: event.currentTarget.value as Coloring });
+              focusCanvas();
+            }}
+          >
+            {COLORINGS.map((mode) => (
+              <option key={mode} value={mode}>
+                {mode}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Legend />
+        <span class="spacer" />
+        {timeline.problem.value && (
+          <span class="problem" role="alert" title={timeline.problem.value}>
+            {timeline.problem.value}
+          </span>
+        )}
+        <Arrows />
+        <CompareField />
+      </div>
+    </>
+  );
+}
+
+/** Step by step, or to the step of a number. */
+function StepField(): JSX.Element | null {
+  const [bad, setBad] = useState(false);
+  const steps = timeline.answer.value?.steps;
+  const range = timeline.range.value;
+  if (!steps || steps.start.length === 0) return null;
+  const at = timeline.stepAt((range.t0 + range.t1) / 2);
+  const shown = at < 0 ? "" : String(steps.id[at] ?? at + 1);
+  return (
+    <div class="buttons step-field" role="group" aria-label="Steps">
+      <button type="button" title="Previous step ([)" aria-label="Previous step" onClick={() => timeline.moveStep(-1)}>
+        <Icon shape="previous" />
+      </button>
+      <label>
+        <span class="faint">Step</span>
+        <input
+          id={STEP_FIELD}
+          type="text"
+          inputMode="numeric"
+          value={shown}
+          aria-label="Go to step"
+          aria-invalid={bad}
+          title={bad ? "There is no step of this number" : "Go to step (G)"}
+          data-testid="step-field"
+          onFocus={(event) => event.currentTarget.select()}
+          onInput={() => setBad(false)}
+          onBlur={(event) => {
+            event.currentTarget.value = shown;
+            setBad(false);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter") {
+              const found = timeline.goToStep(Number(event.currentTarget.value.replace(/[^\d-]/g, "") || NaN));
+              setBad(!found);
+              if (found) focusCanvas();
+            } else if (event.key === "Escape") {
+              event.currentTarget.value = shown;
+              focusCanvas();
+            } else return;
+            event.preventDefault();
+            event.stopPropagation();
+          }}
+        />
+      </label>
+      <button type="button" title="Next step (])" aria-label="Next step" onClick={() => timeline.moveStep(1)}>
+        <Icon shape="next" />
       </button>
     </div>
+  );
+}
+
+/** How many arrows there are where not all are drawn. */
+function Arrows(): JSX.Element | null {
+  const flows = timeline.flows.value;
+  if (!flows) return null;
+  const drawn = flows.type.length;
+  return (
+    <span class="faint" data-testid="arrow-count" data-value={flows.count}>
+      {drawn < flows.count ? `${drawn.toLocaleString("en-US")} of ` : ""}
+      {plural(flows.count, "arrow")}
+    </span>
+  );
+}
+
+/** What a comparison is aligned by. */
+function CompareField(): JSX.Element | null {
+  const compare = nav.value.compare;
+  const steps = timeline.answer.value?.steps;
+  if (!compare || !steps) return null;
+  const range = timeline.range.value;
+  const here = steps.id[Math.max(0, timeline.stepAt((range.t0 + range.t1) / 2))] ?? null;
+  return (
+    <span class="compare-field" data-testid="compare-field">
+      <span class="faint">Ranks aligned</span>
+      <button
+        type="button"
+        class="note-button"
+        aria-pressed={compare.step !== null}
+        disabled={here === null}
+        title="Align the beginning of the step in the middle of the view"
+        onClick={() => adjust({ compare: { ...compare, step: here } })}
+      >
+        {compare.step === null ? "by step" : `at step ${compare.step}`}
+      </button>
+      <button
+        type="button"
+        class="note-button"
+        aria-pressed={compare.step === null}
+        title="Align by the clocks of the hosts"
+        onClick={() => adjust({ compare: { ...compare, step: null } })}
+      >
+        by clock
+      </button>
+      <button type="button" class="note-button" onClick={() => timeline.toggleCompare(compare.lane)}>
+        End
+      </button>
+    </span>
   );
 }
 
@@ -85,26 +230,38 @@ const LEGEND = [
   Kind.DATALOADER,
   Kind.OVERHEAD,
 ];
+const MOST_GROUPS = 12;
 
-function KindLegend(): JSX.Element | null {
-  const text = useComputed(() => {
+function Legend(): JSX.Element | null {
+  const found = useComputed(() => {
     void timeline.drawn.value;
-    void timeline.layout.value;
-    void timeline.scroll.value;
-    const present = new Set<number>();
+    void timeline.bands.value;
+    const mode = nav.value.color;
+    const lanes: LaneSlices[] = [];
     for (const lane of timeline.visibleLanes()) {
       const slices = (timeline.tiles.detail.get(lane) ?? timeline.tiles.overview.get(lane))?.slices;
-      if (slices) for (const kind of slices.kind) present.add(kind);
+      if (slices) lanes.push(slices);
     }
-    return LEGEND.filter((kind) => present.has(kind)).join();
+    if (mode !== "kind") {
+      return JSON.stringify(groupsIn(lanes, mode, MOST_GROUPS).map(({ group, color }) => [group, color]));
+    }
+    const present = new Set<number>();
+    for (const slices of lanes) for (const kind of slices.kind) present.add(kind);
+    return JSON.stringify(
+      LEGEND.filter((kind) => present.has(kind)).map((kind) => [KIND_NAMES[kind] ?? DASH, -kind - 1]),
+    );
   });
-  if (!text.value) return null;
+  const entries = JSON.parse(found.value) as [string, number][];
+  if (entries.length === 0) {
+    return nav.value.color === "kind" ? null : <span class="faint">No {nav.value.color} is told here.</span>;
+  }
+  const fills = slicePalette(theme.value);
   return (
     <ul class="inline-legend" aria-label="Colours">
-      {text.value.split(",").map((kind) => (
-        <li key={kind}>
-          <span class="swatch" style={{ background: kindColor(theme.value, Number(kind)) }} />
-          {KIND_NAMES[Number(kind)] ?? DASH}
+      {entries.map(([label, color]) => (
+        <li key={label} title={label}>
+          <span class="swatch" style={{ background: color < 0 ? kindColor(theme.value, -color - 1) : fills[color] }} />
+          <span class="legend-name">{label}</span>
         </li>
       ))}
     </ul>

@@ -83,38 +83,62 @@ export function foldedLanes(defaults: ReadonlySet<number>, changed: readonly num
   return folded;
 }
 
-export function layout(tree: Tree, folded: ReadonlySet<number>): Layout {
+export const NO_SIZES: ReadonlyMap<number, number> = new Map();
+
+/** `sizes` holds the rows that a lane shows where the user resized it. */
+export function layout(tree: Tree, folded: ReadonlySet<number>, sizes = NO_SIZES): Layout {
+  const nodes: LaneNode[] = [];
+  const walk = (node: LaneNode) => {
+    nodes.push(node);
+    if (!isFolded(node, folded)) node.children.forEach(walk);
+  };
+  tree.roots.forEach(walk);
+  return stack(nodes, folded, sizes);
+}
+
+const isFolded = (node: LaneNode, folded: ReadonlySet<number>) => isFoldable(node) && folded.has(node.info.id);
+
+/** These lanes under each other, without their children. */
+export function stack(nodes: readonly LaneNode[], folded: ReadonlySet<number>, sizes = NO_SIZES): Layout {
   const rows: LayoutRow[] = [];
   const index = new Map<number, LayoutRow>();
   let y = 0;
-  const place = (node: LaneNode) => {
-    const isFolded = folded.has(node.info.id);
-    const foldable = isFoldable(node);
-    const row: LayoutRow = {
-      node,
-      y,
-      height: HEADER_HEIGHT,
-      kind: "header",
-      rows: 0,
-      foldable,
-      folded: foldable && isFolded,
-    };
-    if (node.info.type === "counter") {
-      row.kind = "counter";
-      row.height = COUNTER_HEIGHT;
-    } else if (hasSlices(node)) {
-      row.kind = "slices";
-      row.rows = row.folded ? 1 : Math.max(1, node.info.rows);
-      row.height = Math.max(HEADER_HEIGHT, row.rows * ROW_PITCH + 2 * LANE_PADDING);
-    }
+  for (const node of nodes) {
+    const row = rowOf(node, y, isFolded(node, folded), sizes.get(node.info.id));
     rows.push(row);
     index.set(node.info.id, row);
     y += row.height;
-    if (!row.folded) node.children.forEach(place);
-  };
-  tree.roots.forEach(place);
+  }
   return { rows, height: y, index };
 }
+
+function rowOf(node: LaneNode, y: number, folded: boolean, size: number | undefined): LayoutRow {
+  const row: LayoutRow = {
+    node,
+    y,
+    height: HEADER_HEIGHT,
+    kind: "header",
+    rows: 0,
+    foldable: isFoldable(node),
+    folded,
+  };
+  if (node.info.type === "counter") {
+    row.kind = "counter";
+    row.height = size === undefined ? COUNTER_HEIGHT : heightOf(size);
+  } else if (hasSlices(node)) {
+    const all = Math.max(1, node.info.rows);
+    row.kind = "slices";
+    row.rows = folded ? 1 : Math.min(all, size ?? all);
+    row.height = heightOf(row.rows);
+  }
+  return row;
+}
+
+/** The height of a lane that shows so many rows. */
+export const heightOf = (rows: number) => Math.max(HEADER_HEIGHT, rows * ROW_PITCH + 2 * LANE_PADDING);
+
+/** How many rows fit into a height, at least one. */
+export const rowsIn = (height: number) => Math.max(1, Math.round((height - 2 * LANE_PADDING) / ROW_PITCH));
 
 /** The rows that are at least partly inside [top, bottom). */
 export function visibleRows(all: Layout, top: number, bottom: number): LayoutRow[] {
@@ -130,13 +154,18 @@ export function visibleRows(all: Layout, top: number, bottom: number): LayoutRow
   return all.rows.slice(from, end);
 }
 
+/** The vertical middle of a slice in its lane's row. */
+export function middleOf(row: LayoutRow, depth: number): number {
+  return row.y + LANE_PADDING + depth * ROW_PITCH + (ROW_PITCH - 1) / 2;
+}
+
 /** The vertical middle of a slice, or of the nearest visible lane above it in the tree; null where none is. */
 export function sliceY(tree: Tree, all: Layout, lane: number, depth: number): { y: number; exact: boolean } | null {
   for (let node = tree.byId.get(lane) ?? null; node; node = node.parent) {
     const row = all.index.get(node.info.id);
     if (!row) continue;
     if (node.info.id === lane && row.kind === "slices" && depth < row.rows) {
-      return { y: row.y + LANE_PADDING + depth * ROW_PITCH + (ROW_PITCH - 1) / 2, exact: true };
+      return { y: middleOf(row, depth), exact: true };
     }
     return { y: row.y + row.height - 6, exact: false };
   }

@@ -12,7 +12,18 @@ export function Logo(): JSX.Element {
   );
 }
 
-type Shape = "chevron" | "search" | "plus" | "minus" | "whole" | "fit" | "close" | "previous" | "next";
+type Shape =
+  | "chevron"
+  | "search"
+  | "plus"
+  | "minus"
+  | "whole"
+  | "fit"
+  | "close"
+  | "previous"
+  | "next"
+  | "pin"
+  | "compare";
 
 const PATHS: Record<Shape, string> = {
   chevron: "M4 6l4 4 4-4",
@@ -24,6 +35,8 @@ const PATHS: Record<Shape, string> = {
   close: "M4 4l8 8M12 4l-8 8",
   previous: "M10 3L5 8l5 5",
   next: "M6 3l5 5-5 5",
+  pin: "M6 2h4l-.5 5L12 9.5H4L6.500 7zM8 9.500V14",
+  compare: "M3 4h7M3 8h10M3 12h5",
 };
 
 export function Icon({ shape }: { shape: Shape }): JSX.Element {

@@ -1,0 +1,127 @@
+// Communication between ranks: how much of it computation hides, and what each collective took.
+
+import type { JSX } from "preact";
+import type { CollectiveRow, Communication as CommunicationData } from "../api";
+import { DEFINITIONS, NOT_MEASURED } from "../definitions";
+import { bytes, count, duration, exact, rate } from "../format";
+import { ACTIVITY_COLORS } from "../palette";
+import { theme } from "../state";
+import { StackedBar } from "../ui/bar";
+
+const MOST_ROWS = 8;
+
+/** Nothing where no collective is in the capture. */
+export function Communication({ data }: { data: CommunicationData | null }): JSX.Element | null {
+  if (!data || data.collectives.length === 0) return null;
+  const { total_ns: total, collectives } = data;
+  const shown = collectives.slice(0, MOST_ROWS);
+  const colors = ACTIVITY_COLORS[theme.value];
+  const parts = [
+    { key: "exposed", label: "Exposed", title: DEFINITIONS.exposed, ns: data.exposed_ns, color: colors.communication },
+    {
+      key: "overlapped",
+      label: "Overlapped",
+      title: DEFINITIONS.overlapped,
+      ns: data.overlapped_ns,
+      color: colors.kernel,
+    },
+  ];
+  return (
+    <section class="card">
+      <h2>Communication</h2>
+      {total > 0 ? (
+        <>
+          <p class="basis">{duration(total)} with a collective on a device</p>
+          <StackedBar
+            name="Communication"
+            testId="communication"
+            perStep={0}
+            parts={parts.filter((part) => part.ns > 0).map((part) => ({ ...part, ratio: part.ns / total }))}
+          />
+        </>
+      ) : (
+        <p class="basis">On the host only: whether computation hid it is not known.</p>
+      )}
+      <div class="scroll-x">
+        <table class="plain spaced" data-testid="collectives">
+          <thead>
+            <tr>
+              <th scope="col">Collective</th>
+              <th scope="col" class="num" title={DEFINITIONS.count}>
+                Count
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.collectiveTime}>
+                Time
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.exposed}>
+                Exposed
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.messageBytes}>
+                Messages
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.bandwidth}>
+                Bandwidth
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((row, i) => (
+              <Collective key={i} row={row} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {data.collective_count > shown.length && (
+        <p class="chart-note">
+          The first {count(shown.length)} of {count(data.collective_count)}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Collective({ row }: { row: CollectiveRow }): JSX.Element {
+  const group = row.group_description ?? row.group;
+  const where = [group, row.group_size !== null && `${row.group_size} ranks`, !row.device && "on the host"]
+    .filter(Boolean)
+    .join(", ");
+  const bus = row.busbw_bytes_per_s;
+  const speed = bus ?? row.algbw_bytes_per_s;
+  return (
+    <tr>
+      <th scope="row" class="clip" title={where ? `${row.name}: ${where}` : row.name}>
+        {row.name} {where && <span class="faint">{where}</span>}
+      </th>
+      <td class="num">{count(row.count)}</td>
+      <td class="num" title={`${exact(row.total_ns)}, the longest ${exact(row.max_ns)}`}>
+        {duration(row.total_ns)}
+      </td>
+      <td class="num" title={row.exposed_ns === null ? `${NOT_MEASURED}: it ran on the host` : exact(row.exposed_ns)}>
+        {duration(row.exposed_ns)}
+      </td>
+      <td
+        class="num"
+        title={
+          row.bytes === null
+            ? "The trace does not tell the messages"
+            : `${count(row.bytes)} bytes in ${count(row.bytes_known)} of ${count(row.count)} runs`
+        }
+      >
+        {bytes(row.bytes)}
+      </td>
+      <td
+        class="num"
+        title={
+          speed === null
+            ? "Needs the sizes of the messages"
+            : bus === null
+              ? "Algorithm bandwidth; that of the bus needs the size of the group"
+              : `Bus bandwidth; algorithm ${rate(row.algbw_bytes_per_s)}`
+        }
+      >
+        {rate(speed)}
+        {speed !== null && <span class="faint"> {bus === null ? "alg" : "bus"}</span>}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,126 @@
+// Memory of the allocators: the peak, how it came about, and what was alive at it.
+
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import type { MemoryRow, WorkerSummary } from "../api";
+import { Chart } from "../charts/echarts";
+import { memoryOption } from "../charts/memory";
+import { DEFINITIONS } from "../definitions";
+import { bytes, count, percent } from "../format";
+import { theme } from "../state";
+import { Toggle } from "../ui/toggle";
+
+const MOST_ROWS = 5;
+
+export function allocatorName(memory: MemoryRow): string {
+  const device = memory.device === null ? "Host" : `GPU ${memory.device}`;
+  return memory.allocator === null ? device : `${device} ${memory.allocator}`;
+}
+
+/** Nothing where allocations were not recorded. */
+export function Memory({ worker }: { worker: WorkerSummary }): JSX.Element | null {
+  const rows = worker.memory ?? [];
+  const [chosen, choose] = useState(0);
+  if (rows.length === 0) return null;
+  // The fullest first, devices before the host.
+  const order = [...rows].sort(
+    (a, b) => Number(a.device === null) - Number(b.device === null) || b.peak_bytes - a.peak_bytes,
+  );
+  const memory = order[Math.min(chosen, order.length - 1)];
+  const total = worker.memory_count ?? rows.length;
+  return (
+    <section class="card" data-testid="memory-card">
+      <div class="title-row">
+        <h2 title={DEFINITIONS.memory}>Memory</h2>
+        {order.length > 1 && (
+          <Toggle
+            label="Allocator"
+            value={String(chosen)}
+            choices={order.map((row, i) => ({ value: String(i), label: allocatorName(row) }))}
+            onChoose={(value) => choose(Number(value))}
+          />
+        )}
+        {total > rows.length && <span class="card-note">the first {`${rows.length} of ${count(total)}`}</span>}
+      </div>
+      <Allocator memory={memory} />
+    </section>
+  );
+}
+
+function Allocator({ memory }: { memory: MemoryRow }): JSX.Element {
+  const now = theme.value;
+  const option = useMemo(() => memoryOption(memory, now), [memory, now]);
+  const grown = memory.end_bytes - memory.start_bytes;
+  const least = memory.is_absolute ? "" : "≥ ";
+  const figures: [string, string, string][] = [
+    ["Peak", `${least}${bytes(memory.peak_bytes)}`, DEFINITIONS.memoryPeak],
+    ["At the start", `${least}${bytes(memory.start_bytes)}`, DEFINITIONS.memoryStart],
+    ["Change to the end", `${grown > 0 ? "+" : ""}${bytes(grown)}`, DEFINITIONS.memoryChange],
+    [
+      "Allocations",
+      count(memory.allocations),
+      `${count(memory.allocations)} allocations, ${count(memory.frees)} frees.`,
+    ],
+  ];
+  if (memory.peak_reserved_bytes !== null)
+    figures.splice(1, 0, ["Reserved, at most", bytes(memory.peak_reserved_bytes), DEFINITIONS.memoryReserved]);
+  return (
+    <>
+      <dl class="figures">
+        {figures.map(([label, value, title]) => (
+          <div key={label} title={title}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Chart
+        option={option}
+        label={`Memory of ${allocatorName(memory)} over time`}
+        height={120}
+        testId="memory-chart"
+      />
+      {memory.at_peak && <AtPeak at={memory.at_peak} peak={memory.peak_bytes} />}
+    </>
+  );
+}
+
+function AtPeak({ at, peak }: { at: NonNullable<MemoryRow["at_peak"]>; peak: number }): JSX.Element {
+  const shown = at.operators.slice(0, MOST_ROWS);
+  const rest = peak - at.earlier_bytes - shown.reduce((sum, row) => sum + row.bytes, 0);
+  const rows = [
+    ...shown.map((row) => ({ name: row.name ?? "no operator", bytes: row.bytes, faint: row.name === null })),
+    { name: "allocated before the capture", bytes: at.earlier_bytes, faint: true },
+    { name: "everything else", bytes: rest, faint: true },
+  ].filter((row) => row.bytes > 0);
+  return (
+    <table class="plain spaced">
+      <thead>
+        <tr>
+          <th scope="col" title={DEFINITIONS.memoryAtPeak}>
+            Alive at the peak, by operator
+          </th>
+          <th scope="col" class="num">
+            Bytes
+          </th>
+          <th scope="col" class="num" title="Divided by the peak.">
+            Share
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, i) => (
+          <tr key={i}>
+            <th scope="row" class={`clip${row.faint ? " faint" : ""}`} title={row.name}>
+              {row.name}
+            </th>
+            <td class="num" title={`${count(row.bytes)} bytes`}>
+              {bytes(row.bytes)}
+            </td>
+            <td class="num">{percent(peak > 0 ? row.bytes / peak : null)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

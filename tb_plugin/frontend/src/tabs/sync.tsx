@@ -1,0 +1,61 @@
+// Calls with which the host waits for a device, and the operators that make them.
+
+import type { JSX } from "preact";
+import type { Synchronisation } from "../api";
+import { DEFINITIONS } from "../definitions";
+import { count, duration, exact, plural } from "../format";
+
+const MOST_ROWS = 6;
+
+/** Nothing where the host never synchronised. */
+export function SyncCalls({ data }: { data: Synchronisation | null }): JSX.Element | null {
+  if (!data || data.calls.length === 0) return null;
+  const rows = data.by_operator.slice(0, MOST_ROWS);
+  const total = data.calls.reduce((sum, call) => sum + call.total_ns, 0);
+  const calls = data.calls.reduce((sum, call) => sum + call.count, 0);
+  return (
+    <section class="card">
+      <h2 title={DEFINITIONS.sync}>Synchronising calls</h2>
+      <p class="basis" title={exact(total)}>
+        {plural(calls, "call")}, {duration(total)} in all
+      </p>
+      <table class="plain" data-testid="sync-calls">
+        <thead>
+          <tr>
+            <th scope="col">Call</th>
+            <th scope="col" title={DEFINITIONS.syncOperator}>
+              Made by
+            </th>
+            <th scope="col" class="num" title={DEFINITIONS.count}>
+              Count
+            </th>
+            <th scope="col" class="num" title="Sum of the durations.">
+              Time
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, i) => (
+            <tr key={i}>
+              <th scope="row" class="clip" title={row.name}>
+                {row.name}
+              </th>
+              <td class="clip" title={row.operator ?? undefined}>
+                {row.operator ?? <span class="faint">no operator</span>}
+              </td>
+              <td class="num">{count(row.count)}</td>
+              <td class="num" title={exact(row.total_ns)}>
+                {duration(row.total_ns)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {data.by_operator_count > rows.length && (
+        <p class="chart-note">
+          The first {count(rows.length)} of {count(data.by_operator_count)} calls by operator
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,57 @@
+// What colour a slice has: by its kind, or by a group (its name, stream or module) that gets one when it is first seen.
+
+import type { Coloring } from "../hash";
+import { groupIndex, nameHash } from "../palette";
+import type { LaneSlices } from "./decode";
+
+/** The number of each group, by mode: neighbours in order of appearance get hues that are far apart. */
+const seen: Record<string, Map<string, number>> = { name: new Map(), stream: new Map(), module: new Map() };
+
+export function clearGroups(): void {
+  for (const groups of Object.values(seen)) groups.clear();
+}
+
+/** The column that the server adds for a mode, null where what is there suffices. */
+export const serverGroup = (mode: Coloring) => (mode === "stream" || mode === "module" ? mode : null);
+
+/** Names that differ in numbers only look alike; module names are told by theirs. */
+function groupOf(mode: Coloring, slices: LaneSlices, i: number): string {
+  if (mode === "name") return slices.name[i].replace(/\d+/g, "#");
+  return slices.group?.[i] ?? "";
+}
+
+export function groupNumber(mode: Coloring, group: string): number | null {
+  if (group === "") return null;
+  const groups = seen[mode];
+  let n = groups.get(group);
+  // A name's colour is a matter of the name alone, the same in every view; streams and modules are few.
+  if (n === undefined) groups.set(group, (n = mode === "name" ? nameHash(group) : groups.size));
+  return n;
+}
+
+/** Palette indices of a lane's rectangles in a mode. */
+export function colorsOf(slices: LaneSlices, mode: Coloring): Uint8Array {
+  if (mode === "kind" || (mode !== "name" && !slices.group)) return slices.color;
+  if (slices.colored?.mode === mode) return slices.colored.color;
+  const color = new Uint8Array(slices.start.length);
+  for (let i = 0; i < color.length; i += 1) color[i] = groupIndex(groupNumber(mode, groupOf(mode, slices, i)));
+  slices.colored = { mode, color };
+  return color;
+}
+
+/** The groups of some lanes that take most time, for the legend. */
+export function groupsIn(
+  lanes: Iterable<LaneSlices>,
+  mode: Coloring,
+  most: number,
+): { group: string; color: number }[] {
+  const busy = new Map<string, number>();
+  for (const slices of lanes) {
+    for (let i = 0; i < slices.start.length; i += 1) {
+      const group = groupOf(mode, slices, i);
+      if (group) busy.set(group, (busy.get(group) ?? 0) + slices.busy[i]);
+    }
+  }
+  const sorted = [...busy].sort((a, b) => b[1] - a[1]).slice(0, most);
+  return sorted.map(([group]) => ({ group, color: groupIndex(groupNumber(mode, group)) }));
+}

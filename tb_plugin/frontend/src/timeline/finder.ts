@@ -1,0 +1,105 @@
+// The search: what is looked for (in the address), what was found, and which hit is looked at.
+
+import { computed, effect, signal } from "@preact/signals";
+import { search, type Query, type SearchAnswer, type WorkerKey } from "../api";
+import { Resource, sentence } from "../resource";
+import { adjust, nav } from "../state";
+
+export const MARKS = 600; // parts of the minimap in which hits are marked
+const DELAY_MS = 200;
+
+export interface Hit {
+  row: number;
+  lane: number;
+  depth: number;
+  start: number;
+  dur: number;
+}
+
+export class Finder {
+  readonly found = new Resource<SearchAnswer>();
+  readonly at = signal(-1); // the hit looked at, of all
+  readonly text = computed(() => nav.value.find);
+  readonly rules = computed(() => nav.value.rules);
+
+  /** What stands out on the canvas: the rows of the page that is held, and the names that were hit. */
+  readonly marked = computed(() => {
+    const answer = this.text.value === "" ? null : this.found.now.value.value;
+    if (!answer) return null;
+    // Where arguments are searched a slice may be a hit while others of its name are not.
+    const names = this.rules.value.includes("a") ? new Set<string>() : new Set(answer.names);
+    return { rows: new Set(answer.row), names };
+  });
+
+  private key: WorkerKey | null = null;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+
+  get query(): Query {
+    const rules = this.rules.peek();
+    const has = (letter: string) => rules.includes(letter);
+    return { text: this.text.peek(), regex: has("r"), matchCase: has("c"), args: has("a"), exact: has("e") };
+  }
+
+  /** Follow a worker and the address. */
+  start(worker: () => WorkerKey | null): () => void {
+    return effect(() => {
+      const at = worker();
+      void this.text.value;
+      void this.rules.value;
+      this.key = at;
+      this.at.value = -1;
+      if (this.timer !== null) clearTimeout(this.timer);
+      if (!at || this.text.value === "") this.found.reset();
+      else this.timer = setTimeout(() => void this.found.load((s) => search(at, this.query, 0, MARKS, s)), DELAY_MS);
+    });
+  }
+
+  /** Look for something else; without rules those in use stay, but for the exact name. */
+  set(text: string, rules?: string): void {
+    adjust({ find: text, rules: rules ?? this.rules.peek().replace("e", "") });
+  }
+
+  toggle(rule: string): void {
+    const rules = this.rules.peek().replace("e", "");
+    adjust({ rules: rules.includes(rule) ? rules.replace(rule, "") : rules + rule });
+  }
+
+  /** The next or previous hit: from the one looked at, else from a time on. */
+  async step(by: 1 | -1, from: number): Promise<Hit | null> {
+    const answer = this.found.now.peek().value;
+    if (!answer || answer.count === 0) return null;
+    const here = this.at.peek();
+    let to: number;
+    if (here >= 0) {
+      to = (here + by + answer.count) % answer.count;
+    } else {
+      let after = answer.start.findIndex((start) => start >= from);
+      if (after < 0) after = answer.row.length;
+      to = answer.offset + (by > 0 ? after : after - 1);
+      to = (to + answer.count) % answer.count;
+    }
+    const page = await this.page(to);
+    if (!page) return null;
+    this.at.value = to;
+    const i = to - page.offset;
+    return { row: page.row[i], lane: page.lane[i], depth: page.depth[i], start: page.start[i], dur: page.dur[i] };
+  }
+
+  /** The page that holds a hit; fetched where it is not the one held. */
+  private async page(at: number): Promise<SearchAnswer | null> {
+    const held = this.found.now.peek().value;
+    const worker = this.key;
+    if (!held || !worker) return null;
+    if (at >= held.offset && at < held.offset + held.row.length) return held;
+    const size = Math.max(1, held.row.length);
+    try {
+      const page = await search(worker, this.query, Math.floor(at / size) * size, MARKS);
+      if (worker !== this.key) return null;
+      this.found.now.value = { state: "ready", value: page, detail: "" };
+      return at < page.offset + page.row.length ? page : null;
+    } catch (error) {
+      this.found.now.value = { state: "error", value: held, detail: sentence(error) };
+      return null;
+    }
+  }
+}
