@@ -257,6 +257,23 @@ def test_start_and_stop_as_often_as_one_likes(tmp_path):
     assert [worker.live().of_kind(Kind.STEP).sum() for worker in run.workers] == [3, 3]
 
 
+def test_a_model_that_is_no_module_is_looked_for(tmp_path):
+    model = make_model()
+    with profiler(tmp_path, model.forward):
+        train(model, 3)
+    assert read(tmp_path).phases()["forward"] == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+def test_a_scripted_model(tmp_path):
+    scripted = torch.jit.script(make_model())
+    with profiler(tmp_path, scripted):
+        train(scripted, 4)
+    recording = read(tmp_path)
+    assert recording.complete_steps() == [0, 1, 2, 3]
+    assert recording.phases()["backward"] == 4
+
+
 def test_options_that_make_no_sense(tmp_path, caplog):
     model = make_model()
     with caplog.at_level(logging.WARNING, "stepscope"), profiler(tmp_path, model, monitor_interval_ms=123):

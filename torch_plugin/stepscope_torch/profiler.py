@@ -15,8 +15,10 @@ import torch
 import stepscope.recorder as recorder_module
 from stepscope.recorder import Recorder
 from stepscope_torch import environment
+from stepscope_torch.forward import Forward
 from stepscope_torch.loop import Loop
-from stepscope_torch.phases import Backward, Forward, HostToDevice, InputWait, OptimizerStep, Part
+from stepscope_torch.part import Part
+from stepscope_torch.phases import Backward, HostToDevice, InputWait, OptimizerStep
 from stepscope_torch.schedule import ScheduleLike, as_schedule
 from stepscope_torch.sessions import Sessions
 from stepscope_torch.window import DeepWindows
@@ -38,8 +40,8 @@ class Profiler:
 
     Args:
         run: the run folder, e.g. ``runs/exp1``; made if missing. All ranks of a job give the same one.
-        model: the module that the loop calls. Without it, or where something else is called, the outermost
-            modules with parameters are found during the first step.
+        model: the module that the loop calls. Without it, or where the loop calls something else (or several),
+            the outermost modules with parameters are found during the first step.
         optimizer: one or several; only their steps end a step of the loop. Default: any optimizer's.
         schedule: when deep windows are taken; None for one of 3 steps after 10, False for none.
         monitor_interval_ms: how often the machine's load is sampled: 100, 200, 500, 1000, 5000 or 60000;
@@ -66,7 +68,7 @@ class Profiler:
         profile_memory: bool = False,
     ) -> None:
         self.run = Path(run)
-        self.model = model
+        self.model = model if isinstance(model, torch.nn.Module) else None
         self.optimizers = _as_list(optimizer)
         self.schedule = as_schedule(schedule)
         self.monitor_interval_ms = monitor_interval_ms
@@ -82,6 +84,7 @@ class Profiler:
         self._parts: list[Part] = []
         self._monitor: Any = None
         self._phases: list[str] = []  # as worker.json has them
+        self._samples_told = 0
 
     # -- the user's side -------------------------------------------------------------------------------
 
@@ -153,6 +156,8 @@ class Profiler:
         if not recorder.enabled:
             return  # it has said why
         _running = self
+        self._phases = []
+        self._samples_told = 0
         self._recorder = recorder
         self._sessions = Sessions()
         self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._sessions)
@@ -170,7 +175,10 @@ class Profiler:
             self._parts.append(HostToDevice(loop, self._part_failed, device_types))
         self._sessions.install()
         for part in self._parts:
-            part.install()
+            try:
+                part.install()
+            except Exception as error:
+                part.fail(error)
         if here.local_rank in (0, None):
             self._start_monitor()
         atexit.register(self.stop)
@@ -218,8 +226,22 @@ class Profiler:
         if recorder is None or loop is None:
             return
         self._say_phases(recorder, loop)
+        if self._windows is not None:
+            self._windows.handover.collect()
+        samples = len(loop.hook_ns)
+        if samples & (samples - 1) == 0 and samples != self._samples_told:  # after 1, 2, 4, ... samples
+            self._samples_told = samples
+            recorder.update_meta(overhead=self._overhead(recorder, loop))
         if not recorder.enabled:  # the disk is full, say
             self._switch_off()
+
+    def _overhead(self, recorder: Recorder, loop: Loop) -> dict[str, int | None]:
+        return {
+            # without what torch spends on calling a hook
+            "hook_ns_per_step": int(statistics.median(loop.hook_ns)) if loop.hook_ns else None,
+            "stall_ns": self._windows.stall_ns if self._windows is not None else 0,
+            "flush_cpu_ns": recorder.meta.get("flush_cpu_ns"),
+        }
 
     def _say_phases(self, recorder: Recorder, loop: Loop) -> None:
         """worker.json lists the phases that were seen: the others were not measured."""
@@ -268,15 +290,8 @@ class Profiler:
             for note in self._monitor.notes():
                 recorder.note(note.code, note.detail, note.count)
         windows.finish(loop.tracker.steps, CONVERT_TIMEOUT_S)
-        recorder.update_meta(
-            phases=sorted(loop.tracker.phases_seen),
-            overhead={
-                # without what torch spends on calling a hook
-                "hook_ns_per_step": int(statistics.median(loop.hook_ns)) if loop.hook_ns else None,
-                "stall_ns": windows.stall_ns,
-                "flush_cpu_ns": recorder.meta.get("flush_cpu_ns"),
-            },
-        )
+        self._say_phases(recorder, loop)
+        recorder.update_meta(overhead=self._overhead(recorder, loop))
         self._leave_notes(recorder, loop, windows)
 
     def _leave_notes(self, recorder: Recorder, loop: Loop, windows: DeepWindows) -> None:

@@ -75,8 +75,8 @@ class Sessions:
                 if self._own_thread == get_ident():
                     self._own_runs = True
                 elif self.before_start is not None:
-                    self.before_start()
                     self._running.add(profiler)
+                    self.before_start()
                 self._watch_regions()
             except Exception:  # it starts, whatever becomes of our book-keeping
                 pass

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from contextlib import AbstractContextManager
 from math import inf
 from threading import get_ident
@@ -22,9 +21,9 @@ import torch
 from torch.profiler import ProfilerActivity
 
 import stepscope.recorder as recorder_module
-from stepscope.convert import Conversion
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
+from stepscope_torch.handover import Handover
 from stepscope_torch.schedule import Schedule, next_window, steps_that_fit
 from stepscope_torch.scopes import close_scopes, scope
 from stepscope_torch.sessions import Sessions
@@ -45,6 +44,7 @@ class DeepWindows:
         self.schedule = schedule
         self.options = options
         self.sessions = sessions
+        self.handover = Handover(recorder)
         self.is_open = False
         self.taken = 0
         self.stall_ns = 0
@@ -64,8 +64,6 @@ class DeepWindows:
         self._marked: int | str | None = None  # what the open marker says
         self._markers = 0  # step markers in this window
         self._void: list[int] = []  # those of them that turned out to be no steps
-        self._conversions: list[Conversion] = []
-        self._last_number = 0
         sessions.before_start = self._give_way
 
     @property
@@ -201,7 +199,7 @@ class DeepWindows:
             # One step that is over the bound by itself: there will be no smaller window than this.
             keep = done > 0 and events >= self.schedule.max_events
         if keep:
-            self._save(profile)
+            self.handover.save(profile)
             self.taken += 1
             self._next = next_window(self.schedule, self.taken, self._first_step)
         elif not done:
@@ -225,16 +223,6 @@ class DeepWindows:
         with self.sessions.own():
             profile.stop()
         return profile
-
-    def _save(self, profile: Any) -> None:
-        folder = self.recorder.folder
-        assert folder is not None
-        # Conversions may still run: their windows are not there yet, so the number is kept here too.
-        self._last_number = max(self._last_number + 1, int(folder.new_window().name))
-        window = folder.path / "windows" / f"{self._last_number:06d}"
-        trace = folder.path / f".{window.name}.pt.trace.json"
-        profile.export_chrome_trace(str(trace))
-        self._conversions.append(Conversion(trace, window))
 
     def _record_stall(self, part: str, began: int, ended: int) -> None:
         self.stall_ns += ended - began
@@ -291,18 +279,7 @@ class DeepWindows:
                 "requested_but_absent",
                 f"No deep window: the training ended before step {self._next}, with which it would have begun.",
             )
-        deadline = time.monotonic() + timeout_s
-        if any(c.running for c in self._conversions):
-            log.info("stepscope converts the deep window; waiting for it, %.0f s at most", timeout_s)
-        for conversion in self._conversions:
-            if not conversion.wait(max(0.0, deadline - time.monotonic())):
-                log.warning("stepscope still converts %s; it will be there when that is done.", conversion.folder)
-                continue
-            error = conversion.error()
-            if error is not None:
-                log.warning("stepscope could not convert a deep window: %s", error)
-                kept = f"The trace is kept as {conversion.trace.name} in the worker's folder."
-                self.recorder.note("window_not_converted", f"{error.rstrip('.')}. {kept}")
+        self.handover.finish(timeout_s)
 
     def _finish_open(self, steps_done: int) -> None:
         self._next = None

@@ -1,0 +1,57 @@
+"""From a stopped profiler to a window of the run: its trace is saved here and converted in another process."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from stepscope.convert import Conversion
+from stepscope.recorder import Recorder
+
+log = logging.getLogger("stepscope")
+
+#: Seconds of waiting after which the log says what is waited for.
+_SAY_AFTER_S = 3.0
+
+
+class Handover:
+    """The conversions of one worker."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._running: list[Conversion] = []
+        self._last_number = 0
+
+    def save(self, profile: Any) -> None:
+        """Write the trace of a stopped profiler into the worker's folder and start its conversion."""
+        folder = self.recorder.folder
+        assert folder is not None
+        # Conversions may still run: their windows are not there yet, so the number is kept here too.
+        self._last_number = max(self._last_number + 1, int(folder.new_window().name))
+        window = folder.path / "windows" / f"{self._last_number:06d}"
+        trace = folder.path / f".{window.name}.pt.trace.json"
+        profile.export_chrome_trace(str(trace))
+        self._running.append(Conversion(trace, window))
+
+    def collect(self) -> None:
+        """Take note of the conversions that have ended."""
+        for conversion in [c for c in self._running if not c.running]:
+            self._running.remove(conversion)
+            error = conversion.error()
+            if error is not None:
+                log.warning("stepscope could not convert a deep window: %s", error)
+                kept = f"The trace is kept as {conversion.trace.name} in the worker's folder."
+                self.recorder.note("window_not_converted", f"{error.rstrip('.')}. {kept}")
+
+    def finish(self, timeout_s: float) -> None:
+        """Wait for the conversions that still run, ``timeout_s`` at most."""
+        deadline = time.monotonic() + timeout_s
+        if not self._wait(time.monotonic() + min(_SAY_AFTER_S, timeout_s)):
+            log.warning("stepscope waits for the conversion of its deep windows, %.0f s at most.", timeout_s)
+            if not self._wait(deadline):
+                log.warning("stepscope waits no longer; the windows will be there when the conversion is done.")
+        self.collect()
+
+    def _wait(self, deadline: float) -> bool:
+        return all(c.wait(max(0.0, deadline - time.monotonic())) for c in self._running)

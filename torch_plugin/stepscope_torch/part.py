@@ -1,0 +1,47 @@
+"""What all hooks share: they can fail and be switched off one by one, and torch.compile traces them away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stepscope_torch.loop import Loop
+from stepscope_torch.patches import Patch
+
+# Dynamo takes it for True and drops what follows; it costs 27 ns, torch.compiler.is_compiling 75.
+is_compiling = torch.compiler.is_dynamo_compiling
+
+Failed = Callable[[str, Exception], None]
+
+
+class Part:
+    """One kind of hook. ``live`` is False once it failed or was removed: what is still called does nothing."""
+
+    name = ""
+
+    def __init__(self, loop: Loop, failed: Failed) -> None:
+        self.loop = loop
+        self.live = True
+        self.patches: list[Patch] = []
+        self.handles: list[Any] = []
+        self._failed = failed
+
+    def install(self) -> None:
+        raise NotImplementedError
+
+    def remove(self) -> None:
+        self.live = False
+        self.loop.lose_hook()
+        for patch in self.patches:
+            patch.remove()
+        for handle in self.handles:
+            handle.remove()
+        self.handles = []
+
+    def fail(self, error: Exception) -> None:
+        # What it installed stays, inert: taking it out in the middle of a call can break the caller's iteration.
+        self.live = False
+        self.loop.lose_hook()
+        self._failed(self.name, error)
