@@ -170,6 +170,7 @@ setup(
         "torch": TORCH,
         "tensorflow": TENSORFLOW,
         "tensorboard": TENSORBOARD,
+        "remote": ["fsspec"],
         "test": TEST,
         "all": TORCH + TENSORFLOW + TENSORBOARD,
     },

@@ -32,7 +32,12 @@ def _key(path: Path) -> str:
 def _places(path: Path) -> list[Path]:
     """Where an import may lie, the best place first."""
     name = hashlib.sha256(str(path.resolve().parent).encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    places = [path.parent / ".stepscope"]
+    return [path.parent / ".stepscope", *user_places(name)]
+
+
+def user_places(name: str) -> list[Path]:
+    """Folders of this name in the user's cache and among the temporary files; they need not exist."""
+    places = []
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     if not base.startswith("~"):  # a container's user may have no home
         places.append(Path(base) / "stepscope" / name)

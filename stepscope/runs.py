@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from stepscope import cache, importers
+from stepscope import cache, importers, remote
 from stepscope.errors import StepscopeError
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Events, Lane, Note, Window
 from stepscope.store import RunFolder, StreamReader, WorkerFolder, layout_rows, read_window
@@ -278,12 +278,17 @@ def live_events(table: pa.Table, meta: dict) -> Events:
 
 
 def open_run(path: str | os.PathLike[str], use_cache: bool = False) -> Run:
-    """Open a run folder, a folder of trace files, or one trace file.
+    """Open a run folder, a folder of trace files, or one trace file; URLs are copied here first (``remote``).
 
     Raises:
         StepscopeError: the path is missing, or holds nothing that can be opened.
     """
-    path = Path(path)
+    if not remote.is_local(path):
+        copy = remote.local_copy(os.fspath(path))
+        copied = open_run(copy.path, use_cache)
+        copied.problems += copy.problems
+        return copied
+    path = remote.local_path(path)
     if not path.exists():
         raise StepscopeError(f"{path}: no such file or folder. Give a run folder, a folder of traces or a trace file.")
     resolved = path.resolve()
