@@ -35,8 +35,11 @@ Damage = (msgspec.DecodeError, RecursionError)
 PADDING = b" \t\r\n\x00"
 #: Text behind a bracket that must hold no event, for it to be the one that closes the list of events.
 _LOOK_AHEAD_BYTES = 64 << 10
+_PADDING_BLOCK = 64 << 10
 #: Segments that one event may span before it is taken as damaged.
 _MERGE_SEGMENTS = 64
+#: A damaged event that is longer than this is no event with a fault but garbage, and is not put right.
+_REPAIR_BYTES = 8 << 20
 
 _decode_list = msgspec.json.Decoder(list[RawEvent]).decode
 _decode_one = msgspec.json.Decoder(RawEvent).decode
@@ -60,11 +63,21 @@ def decode_events(text: bytes, start: int, end: int) -> list[RawEvent]:
     Raises:
         Damage: anything is not strictly valid.
     """
-    while end > start and text[end - 1] in PADDING:
-        end -= 1
+    end = _without_padding(text, start, end)
     if end > start and text[end - 1] == ord(","):
         end -= 1
     return _decode_list(b"".join((b"[", memoryview(text)[start:end], b"]")))
+
+
+def _without_padding(text: bytes, start: int, end: int) -> int:
+    """The end of [start, end) without the padding at its end, which may be megabytes of zeros."""
+    while end > start:
+        tail = text[max(start, end - _PADDING_BLOCK) : end]
+        kept = len(tail.rstrip(PADDING))
+        end -= len(tail) - kept
+        if kept:
+            break
+    return end
 
 
 @dataclass
@@ -162,7 +175,7 @@ class _Careful:
             return True
         while end < self.stop and not _PHASE.search(text, end, after := self._after(end, 1)):
             end = after  # every event tells its phase: what does not is a part of this one
-        repaired = repair_object(text[at:end])
+        repaired = repair_object(text[at : min(end, at + _REPAIR_BYTES)])
         if not repaired.complete:
             at_end = self.final and end == self.limit
             out.cut |= at_end and not out.another
@@ -187,6 +200,8 @@ class _Careful:
 
     def _with_scalars_repaired(self, at: int, end: int) -> bool:
         """Try the event with its strings and numbers put right, which is nearly always enough."""
+        if end - at > _REPAIR_BYTES:
+            return False
         text, count = repair_scalars(self.text[at:end])
         if not count:
             return False

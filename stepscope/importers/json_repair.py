@@ -20,9 +20,10 @@ _MEMBER = rb"\s*,\s*\"[^\"\\]{0,80}\"\s*:"
 _KEY_END = re.compile(rb'"(?=\s*:)')
 _VALUE_END = re.compile(rb'"(?=' + _MEMBER + rb")|(?<!\\)\"(?=\s*(?:,\s*)?(?:[}\]]|$))")
 _ITEM_END = re.compile(rb'(?<!\\)"(?=\s*(?:[,\]]|$))')
-_STRICT_STRING = re.compile(rb'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"')
+# Runs of plain characters first: a repeated alternative would take memory for every character.
+_STRICT_STRING = re.compile(rb'"[^"\\\x00-\x1f]*(?:(?:\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"')
 
-_ANY_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_ANY_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 #: Numbers that JSON does not know, as the value of a member.
 _BARE_NUMBER = re.compile(rb'(?<!\\":)(?<=":)(\s*)-?(?:NaN|nan|Infinity|inf)(?=\s*[,}])')
 

@@ -24,8 +24,12 @@ _CLOSED_BEFORE = re.compile(rb"\}\s*,\s*\Z")
 #: Tries to find the cut between two events from the right before events are taken one by one.
 _CUT_TRIES = 8
 _TAIL_BYTES = 1 << 20
+#: No event is this long: what goes on for longer is garbage, and is not kept for its end to come.
+_EVENT_BYTES = 64 << 20
 #: No header is this long; a large file of another kind is not read to its end.
 _HEADER_BYTES = 128 << 20
+#: What is put right of a header that is damaged: its begin.
+_HEADER_REPAIR_BYTES = 8 << 20
 REPAIRED = "Text that is no valid JSON was put right; names may look odd."
 
 T = TypeVar("T")
@@ -68,6 +72,9 @@ class EventScanner(Generic[T]):
                 self._read()
                 continue
             stretch = read_carefully(self._buffer, self._at_end, self._bare_list)
+            if not stretch.used and not self._at_end and len(self._buffer) > _EVENT_BYTES:
+                stretch = read_carefully(self._buffer[:-_TAIL_BYTES], True, self._bare_list)
+                stretch.lost, stretch.cut = stretch.lost + stretch.cut, False
             yield stretch.events
             self._note_damage(stretch.repaired, stretch.lost)
             self._buffer = self._buffer[stretch.used :]
@@ -168,8 +175,9 @@ class EventScanner(Generic[T]):
         opening = b'{"":0'
         while not self._at_end and len(self._buffer) < _TAIL_BYTES:
             self._read()
-        while (end := self._add_members(opening + self._buffer)) is None and self._read(len(self._buffer)):
-            pass
+        while (end := self._add_members(opening + self._buffer)) is None and len(self._buffer) <= _HEADER_BYTES:
+            if not self._read(len(self._buffer)):
+                break
         if end is None:
             self.notes.add("truncated", "The file ends inside its header; all events were kept.")
             return False
@@ -188,7 +196,7 @@ class EventScanner(Generic[T]):
             members, characters = _header_decoder.raw_decode(decoded)
             end = len(decoded[:characters].encode())
         except (ValueError, RecursionError):
-            repaired = repair_object(text)
+            repaired = repair_object(text[:_HEADER_REPAIR_BYTES])
             end = repaired.end if repaired.complete else None
             try:
                 members = _header_decoder.decode(repaired.text.decode())

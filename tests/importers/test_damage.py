@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepscope.errors import StepscopeError
-from stepscope.importers import bytes_source, import_file
+from stepscope.importers import bytes_source, import_file, json_careful, json_scan
 from stepscope.importers.json_repair import decode_text, repair_object, repair_scalars
 from stepscope.schema import Window
 from tests.builders import TraceBuilder
@@ -155,6 +155,24 @@ def test_deep_nesting_is_no_recursion_error(tmp_path: Path) -> None:
     text = built(2).text().replace('"grid": [1, 1, 1]', '"grid": ' + "[" * 100_000 + "]" * 100_000, 1)
     window = load(tmp_path / "t.json", text)
     assert len(window.events) >= 5
+
+
+@pytest.mark.parametrize("garbage", [b"\0", b'{"', b'"' + b"a" * 1000, b'[{"a":', bytes(range(14, 250))])
+def test_a_long_stretch_of_garbage_costs_neither_memory_nor_what_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, garbage: bytes
+) -> None:
+    # 8 kB in place of the 64 MB that an event may have: garbage of 100 kB is then skipped in many pieces
+    monkeypatch.setattr(json_scan, "_EVENT_BYTES", 8 << 10)
+    monkeypatch.setattr(json_scan, "_TAIL_BYTES", 1 << 10)
+    monkeypatch.setattr(json_careful, "_REPAIR_BYTES", 2 << 10)
+    monkeypatch.setattr(bytes_source, "BLOCK_BYTES", 4 << 10)
+    head, tail = built(3).json(), TraceBuilder().op("after", 900, 1).json()
+    event = tail[tail.index(b'{"ph"') :]
+    cut = head.rindex(b"}", 0, head.rindex(b"]")) + 1
+    before = load(tmp_path / "before.json", head[:cut])
+    window = load(tmp_path / "t.json", head[:cut] + b"," + garbage * (100_000 // len(garbage)) + b"," + event)
+    assert names(window) == [*names(before), "after"]
+    assert "damaged_event" in codes(window) or garbage == b"\0"
 
 
 def test_events_that_nest_objects_survive_damage_around_them(tmp_path: Path) -> None:
