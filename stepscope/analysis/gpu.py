@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,7 +79,8 @@ def _gpu(events: Events, ordinal: int, runs: KernelRuns, own: np.ndarray, in_ste
         utilization_steps=busy / steps_ns,
         utilization_window=busy / window_ns,
         sm_efficiency=_filled_ns(ts, dur, blocks, in_steps) / steps_ns if np.isfinite(blocks).all() else None,
-        occupancy=float((dur[told] * occupancy[told]).sum()) / weight if weight else None,
+        # Summed exactly, so that the order of the runs does not matter.
+        occupancy=math.fsum((dur[told] * occupancy[told]).tolist()) / weight if weight else None,
         tensor_core_time=int(dur[inside & runs.matrix[own]].sum()) / total if total else None,
     )
 
@@ -89,9 +91,10 @@ def _filled_ns(ts: np.ndarray, dur: np.ndarray, blocks: np.ndarray, in_steps: np
         return 0.0
     origin = int(ts.min())
     times = np.concatenate((ts, ts + dur)) - origin
-    order = np.argsort(times, kind="stable")
+    change = np.concatenate((blocks, -blocks))
+    order = np.lexsort((change, times))
     times = times[order].astype(np.float64)
-    level = np.clip(np.cumsum(np.concatenate((blocks, -blocks))[order]), 0, 1)
+    level = np.clip(np.cumsum(change[order]), 0, 1)
     filled = np.concatenate(([0.0], np.cumsum(level[:-1] * np.diff(times))))
     at = np.interp((in_steps - origin).astype(np.float64), times, filled)
     return float((at[:, 1] - at[:, 0]).sum())

@@ -68,6 +68,17 @@ class TestOccupancy:
         assert gpu(table, {"est. achieved occupancy %": -100}, {"est. achieved occupancy %": 60}).occupancy == 0.6
         assert gpu(table).occupancy is None
 
+    def test_the_order_of_the_records_changes_no_digit(self):
+        percent = [7, 13, 61, 29, 3, 47, 11, 83]
+        found = set()
+        for order in (range(8), range(7, -1, -1), (3, 0, 6, 1, 7, 5, 2, 4)):
+            table = Table().step(0, 0, 500)
+            for k in order:
+                table.kernel(f"k{k}", 50 * k, 3 + k)
+            args = [{"est. achieved occupancy %": percent[k], "blocks per SM": percent[k] / 70} for k in order]
+            found.add((gpu(table, *args).occupancy, gpu(table, *args).sm_efficiency))
+        assert len(found) == 1
+
 
 class TestLaunchConfig:
     def configs(self, table, devices=()):
