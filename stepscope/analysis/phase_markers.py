@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from stepscope.analysis.autograd import Autograd
@@ -17,6 +19,10 @@ from stepscope.schema import NONE, PHASES, Events, Kind
 #: Operators that move tensors; those around the launch of a copy to a device are the phase ``h2d``.
 _MOVES = frozenset({"aten::to", "aten::_to_copy", "aten::copy_"})
 
+#: Regions that torch's wrappers of models open around their forward pass; they exchange buffers or gather weights
+#: before the model's own operators.
+_WRAPPERS = re.compile(r"(?:DistributedDataParallel|FullyShardedDataParallel)\.forward$")
+
 Spans = tuple[np.ndarray, np.ndarray]  # starts and ends in ns
 
 
@@ -30,9 +36,9 @@ def marked_phases(events: Events, steps: Steps, links: Links, autograd: Autograd
     parts: list[tuple[int, str, Spans]] = []
     visible: set[str] = set()
     lanes = np.unique(steps.lane[~steps.from_live]).tolist()
-    updates = _optimizer(events)
+    updates = _named(events, OPTIMIZER_STEP)
     fetches = host_rows(events, Kind.DATALOADER)
-    modules = _outermost_modules(events, np.concatenate((autograd.node, fetches, updates)))
+    modules = _forwards(events, np.concatenate((autograd.node, fetches, updates)))
     moves = _moves(events, links)
     for lane in lanes:
         fetch, update, move, module = (_spans(events, rows, lane) for rows in (fetches, updates, moves, modules))
@@ -89,15 +95,16 @@ def _passes(
     return (first[has_forward], last[has_forward]), (start, end)
 
 
-def _optimizer(events: Events) -> np.ndarray:
-    named = np.array([OPTIMIZER_STEP.match(name) is not None for name in events.names], bool)
+def _named(events: Events, pattern: re.Pattern[str]) -> np.ndarray:
+    """Host operators and regions whose name begins like the pattern."""
+    named = np.array([pattern.match(name) is not None for name in events.names], bool)
     rows = host_rows(events, Kind.OP, Kind.ANNOTATION)
     return rows[named[events.name[rows]]]
 
 
-def _outermost_modules(events: Events, excluded: np.ndarray) -> np.ndarray:
-    """Calls of modules that start in none of the excluded rows."""
-    rows = host_rows(events, Kind.MODULE)
+def _forwards(events: Events, excluded: np.ndarray) -> np.ndarray:
+    """Calls of modules, and the regions of torch's own wrappers, that start in none of the excluded rows."""
+    rows = np.concatenate((host_rows(events, Kind.MODULE), _named(events, _WRAPPERS)))
     return rows[innermost(events, excluded, rows) == NONE]
 
 

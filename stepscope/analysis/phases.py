@@ -42,8 +42,8 @@ class Phases:
 
     The hooks record phases. In a trace of another tool they are read off what marks them, where that is reliable:
     the fetches of the DataLoader; the operators from the first to the last one that a backward pass goes back to,
-    and calls of modules; the nodes of a backward pass, from the first to the last; the optimizer's own region;
-    the operators that launch copies to a device.
+    and calls of modules and of DDP or FSDP; the nodes of a backward pass, from the first to the last; the
+    optimizer's own region; the operators that launch copies to a device.
 
     Metrics:
         input_wait: the loop waits for its next batch

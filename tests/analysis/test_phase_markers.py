@@ -145,3 +145,12 @@ class TestMicroSteps:
 
 def test_phases_of_the_schema_are_all_known():
     assert set(recorded_phases(Table().events(), PHASES).visible) == set(PHASES)
+
+
+def test_the_forward_pass_of_a_wrapper_begins_before_the_models_operators():
+    trace = TraceBuilder().step(1, 0, 500).annotation("DistributedDataParallel.forward", 10, 200)
+    op(trace, "aten::a", 100, 50, 1)
+    op(trace, "aten::loss", 220, 30, 2)
+    node(trace, 300, 20, 2)
+    node(trace, 330, 50, 1)
+    assert phases(trace) == {"forward": [240], "backward": [80], "other": [180]}
