@@ -78,8 +78,8 @@ export function stepTimeOption(steps: OverviewAnswer, theme: Theme, top: number 
         lineStyle: { width: 1.25, color: line },
         itemStyle: { color: line },
         symbol: "circle",
-        symbolSize: xs.length > 400 ? 3 : 5,
-        showSymbol: xs.length <= 400,
+        symbolSize: 5,
+        showSymbol: xs.length <= 100,
         sampling: "minmax",
         markArea: all
           ? undefined

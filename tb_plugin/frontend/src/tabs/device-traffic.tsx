@@ -75,7 +75,7 @@ export function Launching({ launches }: { launches: Launches | null }): JSX.Elem
   ];
   const counts: [string, number | null, string][] = [
     ["Launches", launches.count, DEFINITIONS.launches],
-    ["Kernels shorter than the call", launches.short_kernels, DEFINITIONS.launchShort],
+    ["Shorter than the call", launches.short_kernels, DEFINITIONS.launchShort],
     ["Without a device run", launches.without_run, "Launches whose device run is not in the capture."],
     ["Runs without launch", launches.runs_without_launch, "Device work whose launch call is not in the capture."],
     ["Latency below 0", launches.negative, DEFINITIONS.launchNegative],

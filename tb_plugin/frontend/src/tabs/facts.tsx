@@ -1,7 +1,7 @@
 // The strip of facts about a worker: what ran, where, with what, and how much of it was seen in depth.
 
 import type { JSX } from "preact";
-import type { DeviceInfo, OverviewAnswer, ResourcesAnswer, SummaryAnswer } from "../api";
+import type { DeviceInfo, OverviewAnswer, ResourcesAnswer, SummaryAnswer, WorkerSummary } from "../api";
 import { bytes, calendar, count, duration, plural } from "../format";
 import { stepName } from "../steps";
 
@@ -59,6 +59,12 @@ export function coverageText(answer: SummaryAnswer, all: OverviewAnswer | null):
   return `${which} of ${count(total)} in depth; always-on data for all`;
 }
 
+function devicesOf(worker: WorkerSummary): string {
+  if (worker.devices && worker.devices.length > 0) return deviceText(worker.devices);
+  const used = worker.gpu?.length ?? 0;
+  return used > 0 ? `${plural(used, "GPU")}, model not told` : "CPU only";
+}
+
 function facts(answer: SummaryAnswer, steps: OverviewAnswer | null, resources: ResourcesAnswer | null): Fact[] {
   const { worker } = answer;
   const list: Fact[] = [];
@@ -73,7 +79,7 @@ function facts(answer: SummaryAnswer, steps: OverviewAnswer | null, resources: R
     list.push({ label: "Host", value: worker.host, title: worker.pid === null ? undefined : `Process ${worker.pid}` });
   list.push({
     label: "Devices",
-    value: worker.devices && worker.devices.length > 0 ? deviceText(worker.devices) : "CPU only",
+    value: devicesOf(worker),
     title: worker.devices
       ?.map((d) => `GPU ${d.id}: ${d.name ?? "unnamed"}${d.sm_count ? `, ${d.sm_count} multiprocessors` : ""}`)
       .join("\n"),

@@ -183,7 +183,7 @@ export function Precision({ worker }: { worker: WorkerSummary }): JSX.Element | 
       <h2 title={DEFINITIONS.precision}>Precision of the kernels, estimated</h2>
       {total > 0 ? (
         <>
-          <p class="basis">{duration(total)} of compute kernels, by the types in their names or of their inputs</p>
+          <p class="basis">{duration(total)} of compute kernels</p>
           <StackedBar
             name="Precision"
             testId="precision"

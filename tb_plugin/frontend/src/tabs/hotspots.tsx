@@ -192,8 +192,12 @@ function operatorColumns(rows: OperatorRow[]): Column[] {
     },
     time("host-total", "Host total", DEFINITIONS.hostTotal, (i) => rows[i].host_total_ns),
     time("mean", "Host mean", "Host total divided by the number of calls.", mean),
-    time("device-self", "Device self", DEFINITIONS.deviceSelf, (i) => rows[i].device_self_ns),
-    time("device-total", "Device total", DEFINITIONS.deviceTotal, (i) => rows[i].device_total_ns),
+    ...(rows.some((row) => row.device_total_ns !== null)
+      ? [
+          time("device-self", "Device self", DEFINITIONS.deviceSelf, (i) => rows[i].device_self_ns),
+          time("device-total", "Device total", DEFINITIONS.deviceTotal, (i) => rows[i].device_total_ns),
+        ]
+      : []),
   ];
 }
 

@@ -85,6 +85,17 @@ function Allocator({ memory }: { memory: MemoryRow }): JSX.Element {
   );
 }
 
+/** Names that are paths (TensorFlow's name scopes) with their end first, which tells them apart. */
+function OperatorName({ name }: { name: string }): JSX.Element {
+  const at = name.lastIndexOf("/");
+  if (at < 0) return <>{name}</>;
+  return (
+    <>
+      {name.slice(at + 1)} <span class="faint">in {name.slice(0, at)}</span>
+    </>
+  );
+}
+
 function AtPeak({ at, peak }: { at: NonNullable<MemoryRow["at_peak"]>; peak: number }): JSX.Element {
   const shown = at.operators.slice(0, MOST_ROWS);
   const rest = peak - at.earlier_bytes - shown.reduce((sum, row) => sum + row.bytes, 0);
@@ -112,7 +123,7 @@ function AtPeak({ at, peak }: { at: NonNullable<MemoryRow["at_peak"]>; peak: num
         {rows.map((row, i) => (
           <tr key={i}>
             <th scope="row" class={`clip${row.faint ? " faint" : ""}`} title={row.name}>
-              {row.name}
+              <OperatorName name={row.name} />
             </th>
             <td class="num" title={`${count(row.bytes)} bytes`}>
               {bytes(row.bytes)}

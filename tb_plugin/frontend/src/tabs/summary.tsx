@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { overview, resources, summary } from "../data";
+import { Cards } from "../ui/cards";
 import { Await } from "../ui/states";
 import { Communication } from "./communication";
 import { Copies, Launching } from "./device-traffic";
@@ -23,14 +24,14 @@ export function SummaryTab(): JSX.Element {
           <>
             <Facts answer={answer} steps={overview.now.value.value} resources={resources.now.value.value} />
             <Tiles answer={answer} steps={overview.now.value.value} />
-            <div class="columns">
+            <Cards>
               <TimeGoes worker={answer.worker} coverage={answer.coverage} />
               <StepTime />
               <GpuUse worker={answer.worker} />
               <Utilisation />
-            </div>
+            </Cards>
             <HotSpots worker={answer.worker} />
-            <div class="columns">
+            <Cards>
               <IdleTime idle={answer.worker.idle} />
               <Precision worker={answer.worker} />
               <Communication data={answer.worker.communication} />
@@ -38,7 +39,7 @@ export function SummaryTab(): JSX.Element {
               <SyncCalls data={answer.worker.synchronisation} />
               <Copies memcpy={answer.worker.memcpy} />
               <Launching launches={answer.worker.launches} />
-            </div>
+            </Cards>
             <Notes worker={answer.worker} findings={answer.findings ?? []} refused={answer.refused} />
           </>
         )}

@@ -142,10 +142,9 @@ function Cost({ worker, isFile }: { worker: WorkerSummary; isFile: boolean }): J
   const cost = worker.overhead;
   const ratio = cost?.ratio ?? null;
   const hook = cost?.hook_ns_per_step ?? null;
-  const parts = [
-    hook !== null && `${duration(hook)} a step`,
-    cost && cost.stall_ns > 0 && `stalls ${duration(cost.stall_ns)}`,
-  ];
+  const hooks = (hook ?? 0) * (worker.step_count ?? 0);
+  const stalls = cost?.stall_ns ?? 0;
+  const most = stalls > hooks ? `stalls ${duration(stalls)} in all` : hook !== null && `${duration(hook)} a step`;
   const reason = isFile ? "a trace file does not tell it" : "the hooks tell it when the training ends";
   const told =
     cost && `Hooks: ${hook === null ? "not measured" : `${exact(hook)} a step`}. Stalls: ${exact(cost.stall_ns)}.`;
@@ -154,7 +153,7 @@ function Cost({ worker, isFile }: { worker: WorkerSummary; isFile: boolean }): J
       label="Profiler overhead"
       value={percent(ratio)}
       raw={ratio}
-      note={parts.filter(Boolean).join(", ") || (isFile ? "not told by a file" : "not known yet")}
+      note={most || (isFile ? "not told by a file" : "not known yet")}
       hint={
         ratio === null
           ? [`${NOT_MEASURED}: ${reason}.`, told].filter(Boolean).join("\n")

@@ -24,7 +24,7 @@ export function StackedBar(props: {
   const { parts, perStep } = props;
   const [lit, setLit] = useState<string | null>(null);
   return (
-    <div class="stack" data-testid={props.testId}>
+    <div class="stacked" data-testid={props.testId}>
       <div
         class="stack-bar"
         role="img"
@@ -39,7 +39,7 @@ export function StackedBar(props: {
             onPointerEnter={() => setLit(part.key)}
             onPointerLeave={() => setLit(null)}
           >
-            {part.ratio > 0.055 && <span>{percent(part.ratio)}</span>}
+            {part.ratio > 0.09 && <span>{percent(part.ratio)}</span>}
           </div>
         ))}
       </div>
