@@ -17,7 +17,7 @@ from stepscope.schema import NONE, Events, Kind
 #: Operators whose calls are looked at, those with the largest times.
 MAX_OPERATORS = 30
 #: Entries that are listed.
-MAX_STACKS = 100
+MAX_STACKS = 50
 #: Frames of a stack that are kept, from the operator outwards.
 MAX_FRAMES = 64
 _STACK = '"Call stack"'
@@ -27,7 +27,7 @@ _STACK = '"Call stack"'
 class OperatorStack:
     """All calls of one operator from one place in the code, where the capture recorded call stacks.
 
-    Only the 30 operators with the largest device self time, then host self time, are looked at, and the 100
+    Only the 30 operators with the largest device self time, then host self time, are looked at, and the 50
     entries with the largest times are listed.
 
     Metrics:
