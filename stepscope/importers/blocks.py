@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.importers.text_columns import distinct
 from stepscope.schema import Lane
 
 
@@ -14,5 +15,5 @@ def joined(blocks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 def used_lanes(lane: np.ndarray, lanes: list[Lane]) -> tuple[np.ndarray, list[Lane]]:
     """The lane column and the lanes without those that no event lies on, in the same order."""
-    used, renumbered = np.unique(lane, return_inverse=True)
+    used, renumbered = distinct(lane)
     return renumbered.astype(np.int32), [lanes[i] for i in used.tolist()]

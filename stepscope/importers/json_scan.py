@@ -119,16 +119,19 @@ class EventScanner(Generic[T]):
             self._buffer = self._buffer[1:]
             return
         if not self._buffer.startswith(b"{"):
-            raise NotATrace("it does not begin like one")
+            raise NotATrace("it does not begin like one" + self._damage())
         searched = 0
         while not (match := _EVENTS_KEY.search(self._buffer, searched)):
             searched = max(0, len(self._buffer) - 64)
             if len(self._buffer) > _HEADER_BYTES:
                 raise NotATrace(f"its first {_HEADER_BYTES >> 20} MB hold no traceEvents")
             if not self._read(at_least=len(self._buffer)):
-                raise NotATrace("it has no traceEvents" + (f", {self._source.damage}" if self._source.damage else ""))
+                raise NotATrace("it has no traceEvents" + self._damage())
         self._add_members(self._buffer[: match.start()].rstrip(PADDING).removesuffix(b",") + b"}")
         self._buffer = self._buffer[match.end() :]
+
+    def _damage(self) -> str:
+        return f", {self._source.damage}" if self._source.damage else ""
 
     def _fast(self) -> list[RawEvent] | T | None:
         """The events up to the last boundary in the buffer; None where that is not plainly right."""

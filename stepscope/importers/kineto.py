@@ -99,7 +99,7 @@ class _Table:
         self._pids = Interner(plain_text)
         self._tids = Interner(plain_text)
         self._args = ArgsTable(on_repair=lambda: notes.add("repaired_text", REPAIRED))
-        self._classes: dict[int, tuple[int, bool, int]] = {}
+        self._classes: dict[tuple[int, int, bool], tuple[int, bool, int]] = {}
         self._blocks: list[dict[str, np.ndarray]] = []
         self._seen = self._foreign = 0
         self.is_torch = False
@@ -190,13 +190,9 @@ class _Table:
         self, category: np.ndarray, name: np.ndarray, phase: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Kind, side and step number, found once for each distinct (category, name, instant or not)."""
-        key = (category.astype(np.int64) << 33) | (name.astype(np.int64) << 1) | (phase == INSTANT)
-        values, inverse = distinct(key)
-        found = []
-        for value in values.tolist():
-            if value not in self._classes:
-                self._classes[value] = self._class(value)
-            found.append(self._classes[value])
+        names = len(self._names.values)
+        keys, inverse = distinct((category.astype(np.int64) * names + name) * 2 + (phase == INSTANT))
+        found = [self._class((key >> 1) // names, (key >> 1) % names, bool(key & 1)) for key in keys.tolist()]
         kind = np.array([f[0] for f in found], np.uint8)[inverse]
         on_device = np.array([f[1] for f in found], bool)[inverse]
         step = np.array([f[2] for f in found], np.int64)[inverse]
@@ -205,25 +201,23 @@ class _Table:
         on_device[counter] = False
         return kind, on_device, step
 
-    def _class(self, key: int) -> tuple[int, bool, int]:
-        category = self._categories.values[key >> 33]
-        name = self._names.values[(key >> 1) & (2**32 - 1)]
-        kind, on_device = classify(category, name, instant=bool(key & 1))
-        self.is_torch |= kind not in (Kind.OTHER, Kind.ANNOTATION)
-        return int(kind), on_device, step_number(name) if kind is Kind.STEP else NONE
+    def _class(self, category: int, name: int, instant: bool) -> tuple[int, bool, int]:
+        key = (category, name, instant)
+        if key not in self._classes:
+            text = self._names.values[name]
+            kind, on_device = classify(self._categories.values[category], text, instant)
+            self.is_torch |= kind not in (Kind.OTHER, Kind.ANNOTATION)
+            self._classes[key] = (int(kind), on_device, step_number(text) if kind is Kind.STEP else NONE)
+        return self._classes[key]
 
     def _lane(self, pid: np.ndarray, tid: np.ndarray, on_device: np.ndarray, track: np.ndarray) -> np.ndarray:
-        key = (pid.astype(np.int64) << 33) | (tid.astype(np.int64) << 2) | (on_device.astype(np.int64) << 1) | track
-        values, inverse = distinct(key)
-        lanes = [
-            self._lanes.index(
-                self._pids.values[value >> 33],
-                self._tids.values[(value >> 2) & (2**31 - 1)],
-                bool(value & 2),
-                bool(value & 1),
-            )
-            for value in values.tolist()
-        ]
+        tids = len(self._tids.values)
+        keys, inverse = distinct(((pid.astype(np.int64) * tids + tid) * 2 + on_device) * 2 + track)
+        lanes = []
+        for key in keys.tolist():
+            process, thread = divmod(key >> 2, tids)
+            names = self._pids.values[process], self._tids.values[thread]
+            lanes.append(self._lanes.index(*names, bool(key & 2), bool(key & 1)))
         return np.array(lanes, np.int32)[inverse]
 
     def _text(self, raw: bytes) -> str:

@@ -14,6 +14,8 @@ from stepscope.importers.bytes_source import ByteSource
 from stepscope.schema import Window
 from tests.builders import TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("both_readers")
+
 TRACE = TraceBuilder(rank=1).step(5, 0, 100).op("aten::mm", 0, 50).kernel("sgemm", 10, 80, correlation=1)
 EVENTS = TRACE.text().split('"traceEvents": ')[1].strip().removesuffix("}")
 

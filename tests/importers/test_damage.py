@@ -14,6 +14,8 @@ from stepscope.importers.json_repair import decode_text, repair_object, repair_s
 from stepscope.schema import Window
 from tests.builders import TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("both_readers")
+
 
 def built(count: int = 12) -> TraceBuilder:
     trace = TraceBuilder(rank=1)

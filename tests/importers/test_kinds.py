@@ -6,6 +6,8 @@ from stepscope.importers.kineto_names import classify, step_number
 from stepscope.schema import NONE, Kind
 from tests.builders import TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("both_readers")
+
 
 @pytest.mark.parametrize(
     ("category", "name", "kind", "on_device"),

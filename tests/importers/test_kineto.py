@@ -8,6 +8,8 @@ from stepscope.importers import import_file, is_trace_name
 from stepscope.schema import NONE, Device, Kind, Window
 from tests.builders import T0_NS, TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("both_readers")
+
 
 def names(window: Window) -> list[str]:
     return [window.events.text(row) for row in range(len(window.events))]

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from stepscope.importers.text_columns import parse_scaled, text_column
 from tests.builders import BASE_NS, T0_NS, TraceBuilder
 
+pytestmark = pytest.mark.usefixtures("both_readers")
+
 
 def parse(*texts: str, decimals: int = 3) -> list[int | None]:
     values, valid = parse_scaled(text_column([text.encode() for text in texts]), decimals)

@@ -37,66 +37,77 @@ class Cursor {
   }
 
   void space() {
-    if (p == end_ || static_cast<unsigned char>(*p) > ' ') return;
-    if (*p == ' ' && end_ - p > 1 && static_cast<unsigned char>(p[1]) > ' ') {
-      ++p;
+    const char* at = p;
+    if (at == end_ || static_cast<unsigned char>(*at) > ' ') return;
+    if (*at == ' ' && end_ - at > 1 && static_cast<unsigned char>(at[1]) > ' ') {
+      p = at + 1;
       return;
     }
 #if defined(STEPSCOPE_BYTES16)
-    while (end_ - p >= 16) {
-      const Mask mask = Bytes16(p).not_space();
+    while (end_ - at >= 16) {
+      const Mask mask = Bytes16(at).not_space();
       if (mask) {
-        p += first_of(mask);
+        p = at + first_of(mask);
         return;
       }
-      p += 16;
+      at += 16;
     }
 #endif
-    while (p != end_ && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')) ++p;
+    while (at != end_ && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
+    p = at;
   }
 
   // A string, its quotes included.
   bool string() {
-    if (!take('"')) return false;
+    const char* at = p;
+    if (at == end_ || *at != '"') return false;
+    ++at;
     for (;;) {
 #if defined(STEPSCOPE_BYTES16)
-      while (end_ - p >= 16) {
-        const Bytes16 bytes(p);
+      while (end_ - at >= 16) {
+        const Bytes16 bytes(at);
         const Mask special = bytes.special();
         const Mask braces = bytes.braces();
         if (special) {
-          saw_brace |= (braces & (special - 1) & ~special) != 0;
-          p += first_of(special);
+          if (braces & (special - 1) & ~special) saw_brace = true;
+          at += first_of(special);
           break;
         }
-        saw_brace |= braces != 0;
-        p += 16;
+        if (braces) saw_brace = true;
+        at += 16;
       }
 #endif
-      while (p != end_ && *p != '"' && *p != '\\' && static_cast<unsigned char>(*p) >= 0x20) {
-        saw_brace |= *p == '{';
-        ++p;
+      for (; at != end_ && *at != '"' && *at != '\\' && static_cast<unsigned char>(*at) >= 0x20; ++at) {
+        if (*at == '{') saw_brace = true;
       }
-      if (p == end_) return false;
-      if (*p == '"') {
-        ++p;
+      if (at == end_) return false;
+      if (*at == '"') {
+        p = at + 1;
         return true;
       }
-      if (*p != '\\' || !escape()) return false;
+      p = at;
+      if (*at != '\\' || !escape()) return false;
+      at = p;
       saw_escape = true;
     }
   }
 
   // A number of any size; its text is what counts.
   bool number() {
-    take('-');
-    if (!take('0') && !digits()) return false;
-    if (take('.') && !digits()) return false;
-    if (is('e') || is('E')) {
-      ++p;
-      if (is('+') || is('-')) ++p;
-      if (!digits()) return false;
+    const char* at = p;
+    if (at != end_ && *at == '-') ++at;
+    if (at != end_ && *at == '0') ++at;
+    else if (!digits(at)) return false;
+    if (at != end_ && *at == '.') {
+      ++at;
+      if (!digits(at)) return false;
     }
+    if (at != end_ && (*at == 'e' || *at == 'E')) {
+      ++at;
+      if (at != end_ && (*at == '+' || *at == '-')) ++at;
+      if (!digits(at)) return false;
+    }
+    p = at;
     return true;
   }
 
@@ -138,10 +149,10 @@ class Cursor {
   static const int kDeepest = 64;
   const char* end_;
 
-  bool digits() {
-    const char* begin = p;
-    while (p != end_ && static_cast<unsigned char>(*p - '0') < 10) ++p;
-    return p != begin;
+  bool digits(const char*& at) const {
+    const char* begin = at;
+    while (at != end_ && static_cast<unsigned char>(*at - '0') < 10) ++at;
+    return at != begin;
   }
 
   bool word(const char* text, int size) {
@@ -181,7 +192,7 @@ class Cursor {
 
   bool object(int depth) {
     ++p;
-    saw_brace |= depth > 1;
+    saw_brace = true;
     space();
     if (take('}')) return true;
     for (;;) {

@@ -283,7 +283,7 @@ void drop_members(const char* origin, const int32_t* args_begin, const int32_t* 
     const bool absent = args_size[row] == 0;
     const char* from = absent ? "null" : origin + args_begin[row];
     const char* const end = from + (absent ? 4 : args_size[row]);
-    rest.resize(static_cast<size_t>(end - from));
+    if (rest.size() < static_cast<size_t>(end - from)) rest.resize(2 * static_cast<size_t>(end - from));
     char* to = rest.data();
     for (; member != last; ++member) {
       if (!(member->drop & drop[i])) continue;
