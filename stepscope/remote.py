@@ -51,7 +51,7 @@ def local_path(path: str | os.PathLike[str]) -> Path:
         parts = urlsplit(text)
         return Path(url2pathname(unquote(parts.path)) or "/")
     found = Path(text)
-    if "\\" in text and os.sep == "/" and not found.exists():
+    if "\\" in text and os.sep == "/" and not os.path.exists(found):
         return Path(text.replace("\\", "/"))
     return found
 

@@ -6,6 +6,7 @@ wrote. Both answer the same questions, so that everything above sees one kind of
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 import weakref
@@ -289,8 +290,7 @@ def open_run(path: str | os.PathLike[str], use_cache: bool = False) -> Run:
         copied.problems += copy.problems
         return copied
     path = remote.local_path(path)
-    if not path.exists():
-        raise StepscopeError(f"{path}: no such file or folder. Give a run folder, a folder of traces or a trace file.")
+    _check_can_be_opened(path)
     resolved = path.resolve()
     if path.is_file():
         return Run(resolved.name, resolved.name, path, [FileWorker(path, path.name, use_cache)])
@@ -307,6 +307,23 @@ def open_run(path: str | os.PathLike[str], use_cache: bool = False) -> Run:
         f"{path}: no run and no trace files here (*.pt.trace.json[.gz], *.json[.gz], *.xplane.pb, "
         "or a run folder that stepscope wrote)."
     )
+
+
+def _check_can_be_opened(path: Path) -> None:
+    is_folder = os.path.isdir(path)
+    try:
+        path.stat()
+        reason = os.strerror(errno.EACCES) if is_folder and not os.access(path, os.R_OK | os.X_OK) else None
+    except (FileNotFoundError, NotADirectoryError):
+        raise StepscopeError(
+            f"{path}: no such file or folder. Give a run folder, a folder of traces or a trace file."
+        ) from None
+    except OSError as error:
+        reason = error.strerror
+    if reason is not None:
+        raise StepscopeError(f"{path}: cannot be opened ({reason}). Check the path and its permissions.")
+    if not is_folder and not path.is_file():
+        raise StepscopeError(f"{path}: is neither a file nor a folder. Give a run folder or a trace file.")
 
 
 def find_runs(logdir: str | os.PathLike[str], use_cache: bool = True) -> list[Run]:

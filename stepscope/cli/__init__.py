@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from stepscope import __version__
 from stepscope.errors import StepscopeError
+from stepscope.report.format import printable
 
 _MODULES = ("summary", "import_traces", "view", "demo")
 
@@ -29,12 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         module.add_arguments(sub)
         sub.set_defaults(run=module.run)
     args = parser.parse_args(argv)
+    if hasattr(sys.stdout, "reconfigure"):  # names may hold what the terminal's encoding lacks
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = int(args.run(args))
         sys.stdout.flush()
         return status
     except StepscopeError as error:
-        print(f"stepscope: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"stepscope: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader (head, a pager) has left. Python would complain again when it flushes at exit.

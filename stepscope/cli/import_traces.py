@@ -7,10 +7,12 @@ import os
 import shutil
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.errors import StepscopeError
+from stepscope.report.format import printable
 
 if TYPE_CHECKING:
     from stepscope.runs import Run
@@ -29,9 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Status 0 if every trace was imported, 1 if some were, 2 if none was."""
-    runs = [one for path in args.path for one in _runs_of(path)]
-    if args.name is not None and len(runs) != 1:
-        raise StepscopeError(f"--name names one run, but there are {len(runs)} to import; leave it out.")
+    runs: list[Run] = []
+    problems: list[str] = []
+    for path in args.path:
+        try:
+            runs += _runs_of(path)
+        except StepscopeError as error:
+            problems.append(str(error))
+    several = max(len(args.path), len(runs))
+    if args.name is not None and several > 1:
+        raise StepscopeError(f"--name names one run, but there are {several} to import; leave it out.")
     names = [_name_of(one) if args.name is None else args.name for one in runs]
     for name in names:
         if names.count(name) > 1:
@@ -40,14 +49,21 @@ def run(args: argparse.Namespace) -> int:
             )
         _check_name(name)
     logdir = Path(args.out)
-    skipped = 0
+    imported = 0
     for one, name in zip(runs, names, strict=True):
-        workers, problems = import_run(one, logdir, name)
-        for problem in problems:
-            print(f"stepscope: skipped {problem}", file=sys.stderr)
-        skipped += len(problems)
-        print(f"{logdir / name}: {workers} worker{'' if workers == 1 else 's'}")
-    return 1 if skipped else 0
+        try:
+            workers, skipped = import_run(one, logdir, name)
+        except StepscopeError as error:
+            problems.append(str(error))
+            continue
+        problems += skipped
+        imported += 1
+        print(f"{printable(str(logdir / name))}: {workers} worker{'' if workers == 1 else 's'}", flush=True)
+    if not imported and len(problems) == 1:
+        raise StepscopeError(problems[0])
+    for problem in problems:
+        print(f"stepscope: skipped {printable(' '.join(problem.split()))}", file=sys.stderr)
+    return (1 if imported else 2) if problems else 0
 
 
 def import_run(source: Run, logdir: Path, name: str) -> tuple[int, list[str]]:
@@ -60,9 +76,9 @@ def import_run(source: Run, logdir: Path, name: str) -> tuple[int, list[str]]:
         StepscopeError: the run exists already, nothing could be read, or the folder cannot be written.
     """
     target = logdir / name
-    if target.exists():
+    if os.path.lexists(target):
         raise StepscopeError(f"{target}: exists already and is not overwritten; choose another --name or remove it.")
-    beside = logdir / f".{name}.{os.getpid()}.importing"
+    beside = logdir / f".{uuid.uuid4().hex}.importing"
     try:
         try:
             beside.mkdir(parents=True)
@@ -76,7 +92,9 @@ def import_run(source: Run, logdir: Path, name: str) -> tuple[int, list[str]]:
         try:
             os.rename(beside, target)
         except OSError as error:
-            raise StepscopeError(f"{target}: cannot be written ({error.strerror or error}).") from error
+            raise StepscopeError(
+                f"{target}: cannot be written ({error.strerror or error}). Choose another --name or folder."
+            ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return workers, problems
@@ -114,7 +132,7 @@ def _runs_of(path: str) -> list[Run]:
     try:
         return [open_run(path)]
     except StepscopeError:
-        found = find_runs(path, use_cache=False) if Path(path).is_dir() else []
+        found = find_runs(path, use_cache=False) if os.path.isdir(path) else []
         if not found:
             raise
         return found

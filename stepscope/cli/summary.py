@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 NAME = "summary"
 HELP = "print the numbers of a run or a trace"
@@ -37,7 +36,5 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps(summary, allow_nan=False))
         return 0
-    if hasattr(sys.stdout, "reconfigure"):  # names may hold what the terminal's encoding lacks
-        sys.stdout.reconfigure(errors="backslashreplace")
     print(text.brief(summary) if args.format == "brief" else text.report(summary, args.worker))
     return 0

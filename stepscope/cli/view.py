@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import threading
 from importlib.util import find_spec
-from pathlib import Path
 
 from stepscope.errors import StepscopeError
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if not Path(args.logdir).is_dir():
+    if not os.path.isdir(args.logdir):
         raise StepscopeError(f"{args.logdir}: no such folder. Give the log directory that holds the runs.")
     if find_spec("tensorboard") is None:
         raise StepscopeError('TensorBoard is not installed; run: pip install "stepscope[tensorboard]"')

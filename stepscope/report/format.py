@@ -34,8 +34,13 @@ def count(number: int, noun: str) -> str:
 
 def name(text: str, width: int = 60) -> str:
     """A name from a trace, safe for a terminal and no wider than ``width``."""
-    safe = "".join(c if c.isprintable() else "?" for c in text)
+    safe = printable(text)
     return safe if len(safe) <= width else safe[: width - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """The text without what moves a terminal's cursor, turns its letters round, or is no Unicode."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:

@@ -22,6 +22,9 @@ from stepscope.schema import SCHEMA_VERSION
 
 PLUGIN_DIR = Path("plugins") / "stepscope"
 
+#: Of a host's name, in that of a worker's folder, which file systems bound by 255 bytes.
+_HOST_LETTERS = 200
+
 
 def write_json(path: Path, data: dict) -> None:
     """Write beside and rename: a reader sees the old file or the new one, never a half."""
@@ -79,10 +82,10 @@ class WorkerFolder:
 
     def windows(self) -> list[Path]:
         """Finished windows, in order."""
-        folder = self.path / "windows"
-        if not folder.is_dir():
+        try:
+            return sorted(p for p in (self.path / "windows").iterdir() if p.name.isdigit())
+        except OSError:
             return []
-        return sorted(p for p in folder.iterdir() if p.name.isdigit())
 
 
 class RunFolder:
@@ -93,13 +96,14 @@ class RunFolder:
         self.root = self.path / PLUGIN_DIR
 
     def exists(self) -> bool:
-        return (self.root / "workers").is_dir()
+        return os.path.isdir(self.root / "workers")  # False, not an error, where that may not be known
 
     def workers(self) -> list[WorkerFolder]:
-        folder = self.root / "workers"
-        if not folder.is_dir():
+        try:
+            paths = sorted((self.root / "workers").iterdir())
+        except OSError:
             return []
-        return [WorkerFolder(p) for p in sorted(folder.iterdir()) if (p / "worker.json").is_file()]
+        return [WorkerFolder(p) for p in paths if os.path.isfile(p / "worker.json")]
 
     def create_worker(self, rank: int | None, host: str, pid: int) -> WorkerFolder:
         """Make a folder that no other process has, and ``run.json`` if this is the first worker.
@@ -107,7 +111,8 @@ class RunFolder:
         Raises:
             StepscopeError: the folder cannot be made.
         """
-        base = f"{'x' if rank is None else rank}-{re.sub(r'[^A-Za-z0-9_.-]', '_', host)}-{pid}"
+        host = re.sub(r"[^A-Za-z0-9_.-]", "_", host)[:_HOST_LETTERS]
+        base = f"{'x' if rank is None else rank}-{host}-{pid}"
         parent = self.root / "workers"
         try:
             parent.mkdir(parents=True, exist_ok=True)

@@ -131,6 +131,18 @@ class TestImport:
         assert "bad.pt.trace.json" in captured.err
         assert "traces: 1 worker" in captured.out
 
+    def test_a_path_that_fails_does_not_stop_the_others(self, file, tmp_path, capsys):
+        (tmp_path / "bad.json").write_text("no")
+        other = trace(1).write(tmp_path / "other.json")
+        paths = [str(tmp_path / "bad.json"), str(file), str(tmp_path / "missing"), str(other)]
+        assert main(["import", *paths, "--out", str(tmp_path / "logs")]) == 1
+        captured = capsys.readouterr()
+        assert "bad.json" in captured.err
+        assert "missing" in captured.err
+        assert sorted(p.name for p in (tmp_path / "logs").iterdir()) == ["other", "rank0"]
+        assert main(["import", *paths, "--out", str(tmp_path / "logs")]) == 2  # all are there already
+        assert len(capsys.readouterr().err.splitlines()) == 4
+
     def test_nothing_readable_leaves_nothing_behind(self, tmp_path, capsys):
         (tmp_path / "bad.pt.trace.json").write_text("no")
         assert main(["import", str(tmp_path / "bad.pt.trace.json"), "--out", str(tmp_path / "logs")]) == 2
@@ -152,6 +164,52 @@ class TestImport:
         capsys.readouterr()
         assert main(["import", str(tmp_path / "logs" / "rank0"), "--out", str(tmp_path / "more")]) == 2
         assert "stepscope view" in one_line(capsys)
+
+
+class TestPaths:
+    @pytest.mark.parametrize("command", ["summary", "view", "import"])
+    @pytest.mark.parametrize("letter", ["n", "\\"])
+    def test_a_name_that_is_too_long(self, command, letter, tmp_path, capsys):
+        out = ["--out", str(tmp_path)] if command == "import" else []
+        assert main([command, letter * 5000, *out]) == 2
+        one_line(capsys)
+
+    def test_a_long_name_of_a_run(self, file, tmp_path, capsys):
+        command = ["import", str(file), "--out", str(tmp_path / "logs"), "--name"]
+        assert main([*command, "n" * 255]) == 0
+        capsys.readouterr()
+        assert main([*command, "n" * 256]) == 2
+        assert "name" in one_line(capsys)
+
+    def test_what_is_no_file(self, capsys):
+        assert main(["summary", os.devnull]) == 2
+        assert "neither a file nor a folder" in one_line(capsys)
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="nothing is closed to root")
+    @pytest.mark.parametrize("mode", [0o000, 0o111, 0o444])
+    def test_a_folder_that_may_not_be_read(self, mode, file, capsys):
+        file.parent.chmod(mode)
+        try:
+            for path in (file.parent, file):
+                code = main(["summary", str(path), "--format", "brief"])
+                assert code == (0 if mode == 0o111 and path == file else 2)
+                if code:
+                    assert "ermission" in one_line(capsys)
+        finally:
+            file.parent.chmod(0o755)
+
+    @pytest.mark.skipif(os.name == "nt", reason="such names are for other systems")
+    @pytest.mark.parametrize("encoding", ["utf-8:strict", "ascii:strict"])
+    def test_names_that_a_terminal_cannot_show(self, encoding, tmp_path):
+        name = b"\xff \x1b[31m \xe2\x80\xae"
+        with open(bytes(tmp_path) + b"/" + name + b".json", "wb") as out:
+            out.write(trace().json())
+        command = [sys.executable, "-m", "stepscope", "import", name + b".json", "--out", "logs"]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        for _ in range(2):  # the second time it exists
+            done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
+            assert b"Traceback" not in done.stderr
+            assert b"\x1b" not in done.stdout + done.stderr
 
 
 class TestView:

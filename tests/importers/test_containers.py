@@ -77,6 +77,13 @@ def test_a_header_behind_the_events_counts(tmp_path: Path) -> None:
     assert window.header["baseTimeNanoseconds"] == 7
 
 
+def test_a_file_that_is_cut_before_its_first_event_is_said_to_be_cut(tmp_path: Path) -> None:
+    data = gzip.compress(TRACE.json())
+    for size in (12, 60):
+        with pytest.raises(StepscopeError, match="its gzip data end early"):
+            load(tmp_path, data[:size], "t.json.gz")
+
+
 def test_two_gzip_members_are_one_file(tmp_path: Path) -> None:
     data = TRACE.json()
     window = load(tmp_path, gzip.compress(data[:700]) + gzip.compress(data[700:]))
