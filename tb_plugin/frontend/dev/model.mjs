@@ -394,6 +394,69 @@ const top = (n, least) => ({
   count: n,
 });
 
+const IDLE = {
+  device: 0,
+  stream: null,
+  events: 41_000,
+  span_ns: 9e9,
+  busy_ns: 7.2e9,
+  idle_ns: 1.8e9,
+  host_wait_ns: 1.2e9,
+  kernel_wait_ns: 5e8,
+  other_ns: 1e8,
+};
+const COMMUNICATION = {
+  total_ns: 1.4e9,
+  exposed_ns: 4e8,
+  overlapped_ns: 1e9,
+  overlap: 0.714,
+  collective_count: 1,
+  collectives: [
+    {
+      name: "all_reduce",
+      group: "0",
+      group_description: "default_pg",
+      group_size: 8,
+      device: true,
+      count: 120,
+      total_ns: 1.4e9,
+      min_ns: 4e6,
+      max_ns: 3e7,
+      exposed_ns: 4e8,
+      bytes: 9.6e10,
+      bytes_known: 120,
+      algbw_bytes_per_s: 6.9e10,
+      busbw_bytes_per_s: 1.2e11,
+    },
+  ],
+};
+const SYNCHRONISATION = {
+  calls: [{ name: "cudaStreamSynchronize", count: 80, total_ns: 6e8, max_ns: 2e7 }],
+  by_operator: [
+    { operator: "aten::_local_scalar_dense", name: "cudaStreamSynchronize", count: 75, total_ns: 5.9e8 },
+    { operator: null, name: "cudaStreamSynchronize", count: 5, total_ns: 1e7 },
+  ],
+  by_operator_count: 2,
+};
+const MEMORY = {
+  device: 0,
+  allocator: null,
+  is_absolute: true,
+  allocations: 5000,
+  frees: 4990,
+  start_bytes: 8e9,
+  end_bytes: 8.1e9,
+  peak_bytes: 2.1e10,
+  peak_ns: 6e7,
+  peak_reserved_bytes: 2.4e10,
+  curve: {
+    ts_ns: Array.from({ length: 200 }, (_, i) => i * 1e6),
+    allocated: Array.from({ length: 200 }, (_, i) => 8e9 + 1.3e10 * Math.sin(((i % 100) / 100) * Math.PI)),
+    reserved: Array.from({ length: 200 }, () => 2.4e10),
+  },
+  at_peak: { earlier_bytes: 7e9, operators: [{ name: "aten::addmm", count: 90, bytes: 9e9 }], modules: null },
+};
+
 export function summary(worker, until) {
   const n = worker.table.start.filter((start, i) => start + worker.table.duration[i] <= until).length;
   const durations = worker.table.duration.slice(0, n).sort((a, b) => a - b);
@@ -420,6 +483,10 @@ export function summary(worker, until) {
       mean_ns: r.total / r.count,
       min_ns: r.min,
       max_ns: r.max,
+      precision: r.kind === KIND.COLLECTIVE ? null : "bf16",
+      matrix_units: r.name.includes("gemm"),
+      blocks_per_sm: 4.2,
+      occupancy: null,
     }));
   const operators = rows
     .filter((r) => r.kind === KIND.OP)
@@ -432,6 +499,14 @@ export function summary(worker, until) {
       device_self_ns: worker.gpu ? Math.round(r.total * 0.8) : null,
     }));
   const deep = worker.table.activity.kernel.slice(0, n).filter((v) => v !== null).length;
+  const sums = (columns) => {
+    const parts = Object.entries(columns).map(([name, values]) => {
+      const told = values.slice(0, n).filter((v) => v !== null);
+      return [name, told.length > 0 ? told.reduce((a, b) => a + b, 0) : null];
+    });
+    return parts.some(([, sum]) => sum !== null) ? Object.fromEntries(parts) : null;
+  };
+  const phased = worker.table.phase.other.slice(0, n).filter((v) => v !== null).length;
   return {
     worker: {
       worker: "0-node-07-4117",
@@ -443,7 +518,37 @@ export function summary(worker, until) {
       devices: worker.gpu ? [{ id: 0, name: "NVIDIA A100-SXM4-40GB", sm_count: 108, memory_bytes: 42297786368 }] : [],
       events: worker.slices.length,
       step_count: n,
-      gpu: worker.gpu ? [{ device: 0, busy_ns: 7.1e9, utilization_steps: 0.7231, utilization_window: 0.7012 }] : [],
+      overhead: phased > 0 ? { stall_ns: 1.8e7, hook_ns_per_step: 24_000, ratio: 0.0012 } : null,
+      activity_total_ns: sums(worker.table.activity),
+      phase_total_ns: sums(worker.table.phase),
+      gpu: worker.gpu
+        ? [
+            {
+              device: 0,
+              busy_ns: 7.1e9,
+              utilization_steps: 0.7231,
+              utilization_window: 0.7012,
+              sm_efficiency: 0.61,
+              occupancy: null,
+              tensor_core_time: 0.44,
+            },
+          ]
+        : [],
+      gpu_count: worker.gpu ? 1 : 0,
+      idle: { kernel_wait_threshold_ns: 30_000, devices: worker.gpu ? [IDLE] : [] },
+      precision_ns: worker.gpu ? { fp32: 1.1e9, bf16: 5.2e9, other: 2e8 } : null,
+      communication: worker.gpu ? COMMUNICATION : null,
+      synchronisation: worker.gpu ? SYNCHRONISATION : null,
+      memory: worker.gpu ? [MEMORY] : null,
+      memory_count: worker.gpu ? 1 : null,
+      modules: null,
+      modules_total: null,
+      trust: {
+        sentence: "Read launches with care (clock_skew, launch_without_run); no event was left out.",
+        events_kept: worker.slices.length,
+        events_left_out: 0,
+        weakens: [{ code: "clock_skew", count: 2, fields: ["launches"] }],
+      },
       kernels,
       kernel_count: kernels.length,
       operators,
@@ -461,10 +566,16 @@ export function summary(worker, until) {
             without_run: 3,
             runs_without_launch: 0,
             latency_ns: { p50: 6400, p90: 21_000, p99: 180_000, max: 2_100_000 },
+            queue_wait_ns: { p50: 0, p90: 9000, p99: 160_000, max: 2_000_000 },
+            overhead_ns: { p50: 6100, p90: 12_000, p99: 20_000, max: 100_000 },
             negative: 2,
+            short_kernels: 1204,
+            short_kernel_ns: 3e6,
+            short_call_ns: 8e6,
           }
         : null,
       annotations: [],
+      annotation_count: 0,
       quality: worker.gpu
         ? [
             {
@@ -483,7 +594,14 @@ export function summary(worker, until) {
     step_time_ns: n > 0 ? { ...top(n, at(0.5)), p95: at(0.95) } : null,
     resources: null,
     findings: [],
-    coverage: { steps: n, deep_steps: deep, windows: deep > 0 ? 1 : 0, first_ns: 0, last_ns: until },
+    coverage: {
+      steps: n,
+      deep_steps: deep,
+      phased_steps: phased,
+      windows: deep > 0 ? 1 : 0,
+      first_ns: 0,
+      last_ns: until,
+    },
     options: { monitor_interval_ms: 500 },
     versions: worker.gpu
       ? { torch: "2.13.0", cuda: "12.8", python: "3.11.7" }

@@ -37,6 +37,7 @@ const HOSTILE = '<img src=x onerror="document.title=1">';
 function runs() {
   const worker = (id, rank, live = false) => ({
     id,
+    source: id === "rank0" ? "file" : "recording",
     rank,
     world_size: rank === null ? null : 2,
     host: "node-07",
@@ -119,6 +120,32 @@ function pageOfSteps({ worker, until }, offset, limit) {
   };
 }
 
+/** Every n-th step, and the ends of the deep window. */
+function overview({ worker, until }, points) {
+  const { table } = worker;
+  const count = table.start.filter((start, i) => start + table.duration[i] <= until).length;
+  const deep = table.activity.kernel.slice(0, count).flatMap((ns, i) => (ns === null ? [] : [i]));
+  const ends = deep.length > 0 ? [deep[0], deep.at(-1)] : [];
+  const stride = Math.max(1, Math.ceil(count / points));
+  const index = [...Array(count).keys()].filter((i) => i % stride === 0 || i === count - 1 || ends.includes(i));
+  const cut = (values) => index.map((i) => values[i]);
+  const { id, label, start, host, duration, complete, inferred } = table;
+  return {
+    origin_ns: String(model.ORIGIN),
+    count,
+    incomplete: cut(complete).filter((done) => !done).length,
+    deep: ends.length > 0 ? [ends] : [],
+    index,
+    id: cut(id),
+    label: cut(label),
+    start: cut(start),
+    host: cut(host),
+    duration: cut(duration),
+    complete: cut(complete),
+    inferred: cut(inferred),
+  };
+}
+
 function route(name, query, empty) {
   if (name === "runs") return { logdir: "/data/runs", runs: empty ? [] : runs() };
   const run = query.get("run");
@@ -139,6 +166,7 @@ function route(name, query, empty) {
     };
   }
   if (name === "steps") return pageOfSteps(at, number("offset", 0), number("limit", 2000));
+  if (name === "steps/overview") return overview(at, number("points", 1500));
   if (name === "resources") return model.resources(worker, until, number("t0"), number("t1"), number("points", 600));
   if (name === "timeline/tree") return model.tree(worker, until);
   if (name === "timeline/view") {

@@ -5,6 +5,7 @@ import { cutOf, niceCeiling } from "../src/charts/scale";
 import { clampBars, makeBars, type BarData } from "../src/charts/step-bars";
 import { deepRuns, nearestStep, stepAxis } from "../src/charts/step-time";
 import { ACTIVITIES } from "../src/kinds";
+import { slowest } from "../src/tabs/step-parts";
 import { emptySteps, measured, sharesOf, stepName, withPage } from "../src/steps";
 
 function page(offset: number, ids: number[], count: number, deep: (id: number) => boolean = () => false): StepsAnswer {
@@ -156,4 +157,24 @@ test("one very long step is cut off, a few long ones are not", () => {
   assert.equal(cutOf([390, ...usual]), null);
   assert.equal(cutOf([7500, 100, 100]), null);
   assert.equal(cutOf([...usual, null]), null);
+});
+
+test("the slowest step and what it takes more of", () => {
+  const whole = [100, 110, 300, 105, 900];
+  const parts = [
+    { label: "Kernel", values: [80, 85, 90, 82, 500] },
+    { label: "CPU", values: [20, 25, 210, 23, 400] },
+  ];
+  // The last one is cut: how long it would have been is not known.
+  const complete = [true, true, true, true, false];
+  // Medians by nearest rank: 105 of all, 23 of CPU.
+  assert.deepEqual(slowest([0, 1, 2, 3, 4], complete, whole, parts), {
+    row: 2,
+    ns: 300,
+    median: 105,
+    part: { label: "CPU", more: 210 - 23 },
+  });
+  assert.equal(slowest([0, 1], complete, whole, parts), null);
+  const even = [{ label: "Kernel", values: [50, 55, 70, 52, 0] }];
+  assert.equal(slowest([0, 1, 2, 3], complete, whole, even)?.part, null);
 });

@@ -25,7 +25,7 @@ export function StepTable({ all, rows, parts }: { all: Steps; rows: number[]; pa
       {
         key: "id",
         label: "Step",
-        width: 84,
+        width: 76,
         numeric: true,
         value: (i) => all.id[rows[i]],
         cell: (i) => count(all.id[rows[i]]),
@@ -34,7 +34,7 @@ export function StepTable({ all, rows, parts }: { all: Steps; rows: number[]; pa
       {
         key: "label",
         label: "Marker",
-        width: 190,
+        width: 140,
         value: (i) => all.label[rows[i]],
         cell: (i) => (
           <>
@@ -47,14 +47,14 @@ export function StepTable({ all, rows, parts }: { all: Steps; rows: number[]; pa
       },
       {
         key: "start",
-        label: "Start (s)",
+        label: "Start",
         title: "Since the first step began.",
         numeric: true,
         value: (i) => all.start[rows[i]],
-        cell: (i) => ((all.start[rows[i]] - first) / 1e9).toFixed(3),
+        cell: (i) => `${((all.start[rows[i]] - first) / 1e9).toFixed(3)} s`,
       },
       time("duration", "Duration (ms)", DEFINITIONS.stepDuration, all.duration),
-      time("host", "Host (ms)", DEFINITIONS.stepHost, all.host),
+      time("host", "Host", DEFINITIONS.stepHost, all.host),
       ...parts.map((part) => time(part.key, part.label, part.title, part.values)),
     ];
   }, [all, rows, parts]);

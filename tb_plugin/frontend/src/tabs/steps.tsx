@@ -6,7 +6,7 @@ import { cutOf } from "../charts/scale";
 import type { BarData } from "../charts/step-bars";
 import { steps } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { count, plural } from "../format";
+import { count, duration, exact, plural } from "../format";
 import type { Area } from "../hash";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { adjust, nav, theme } from "../state";
@@ -15,7 +15,8 @@ import { Absent, Await } from "../ui/states";
 import { Toggle } from "../ui/toggle";
 import { CutNote } from "./cut-note";
 import { Bars } from "./step-bars";
-import { defaultBy, partsOf, type By, type Part } from "./step-parts";
+import { openStep } from "./open-step";
+import { defaultBy, partsOf, slowest, type By, type Part } from "./step-parts";
 import { StepTable } from "./step-table";
 
 export function StepsTab(): JSX.Element {
@@ -129,6 +130,7 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
         <span class="spacer" />
         <Legend parts={parts} grey={!only && partial} />
       </div>
+      <SlowestStep all={all} data={data} parts={parts} />
       <Bars all={all} data={data} parts={parts} by={by} cut={share || uncut ? null : cut} />
       <StepTable all={all} rows={data.rows} parts={parts} />
     </>
@@ -139,6 +141,28 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
 function meets(all: Steps, row: number, area: Area): boolean {
   const start = Number(area.start - BigInt(all.origin));
   return all.start[row] < start + area.width && all.start[row] + all.duration[row] > start;
+}
+
+/** Which step is the slowest, and what it spends its time on that the others do not. */
+function SlowestStep({ all, data, parts }: { all: Steps; data: BarData; parts: Part[] }): JSX.Element | null {
+  const found = useMemo(() => slowest(data.rows, all.complete, data.whole, parts), [all, data, parts]);
+  if (!found || found.ns <= found.median) return null;
+  const { row, ns, median, part } = found;
+  return (
+    <p class="slowest" data-testid="slowest">
+      <span title={exact(median)}>Median {duration(median)}.</span> The slowest is{" "}
+      <button type="button" title="Open in the timeline" onClick={() => openStep(all.origin, all, row)}>
+        step {stepName(all, row)}
+      </button>{" "}
+      with <span title={exact(ns)}>{duration(ns)}</span>, {(ns / median).toFixed(2)} × the median
+      {part && (
+        <span title={`${part.label}: ${exact(part.more)} above its median`}>
+          : {part.label} takes {duration(part.more)} more than usual
+        </span>
+      )}
+      .
+    </p>
+  );
 }
 
 function Legend({ parts, grey }: { parts: Part[]; grey: boolean }): JSX.Element {

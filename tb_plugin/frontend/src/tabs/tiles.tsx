@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import type { GpuSummary, MemoryRow, OverviewAnswer, SummaryAnswer, WorkerSummary } from "../api";
+import { shown } from "../data";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
 import { bytes, count, DASH, duration, exact, percent, plural } from "../format";
 import { ACTIVITIES, PHASES } from "../kinds";
@@ -65,7 +66,7 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
       <ExposedCommunication worker={worker} />
       <InputWait worker={worker} phased={answer.coverage?.phased_steps ?? 0} />
       <PeakMemory worker={worker} />
-      <Cost worker={worker} isFile={answer.options === null && answer.versions === null} />
+      <Cost worker={worker} isFile={shown.value.worker?.source === "file"} />
     </div>
   );
 }

@@ -45,7 +45,7 @@ export function drawFlows(ctx: CanvasRenderingContext2D, scene: Scene, colors: I
     ["backward", colors.accent],
   ] as const) {
     ctx.strokeStyle = ctx.fillStyle = color;
-    ctx.globalAlpha = flows.type.length > 300 ? 0.4 : 0.75;
+    ctx.globalAlpha = flows.type.length > 1000 ? 0.22 : flows.type.length > 200 ? 0.45 : 0.8;
     ctx.beginPath();
     for (let i = 0; i < flows.type.length; i += 1) {
       if (flows.type[i] !== type) continue;

@@ -340,7 +340,7 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
       data-testid={pinned ? "pinned-lane" : `lane-${info.type}`}
       data-lane={info.id}
     >
-      <span class={`fold${row.folded ? " folded" : ""}`} aria-hidden="true">
+      <span class={`fold${row.folded || isMore(info) ? " folded" : ""}`} aria-hidden="true">
         {((row.foldable && !pinned) || isMore(info)) && <Icon shape="chevron" />}
       </span>
       <span class="label-name">
