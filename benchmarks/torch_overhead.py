@@ -1,20 +1,20 @@
 """What the always-on PyTorch hooks cost, in us a step, on a step of about 0.3 ms and one of about 50 ms.
 
-Run it with ``python benchmarks/torch_overhead.py``. Pairs of blocks, one with and one without the hooks, alternate in
-one process in random order; a block's figure is the median CPU time of the training thread a step, and
-the result the median of the pairs' differences. CPU time, since other load on the machine would drown
-10 us. ``--null`` compares blocks without hooks with each other: what is noise.
+Blocks of steps with the hooks, without them, and without them once more (the control: what is noise)
+alternate in one process in random order. A block's figure is the 20th percentile of the CPU time of the
+training thread a step; results are medians over the rounds of the differences within a round.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -23,7 +23,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from stepscope_torch import Profiler
 
-Step = Callable[[torch.Tensor], None]
+Built = tuple[nn.Module, torch.Tensor]
+VARIANTS = ("without", "control", "with")
 
 
 class Batches(Dataset):
@@ -37,25 +38,24 @@ class Batches(Dataset):
         return self.count
 
     def __getitem__(self, index: int) -> torch.Tensor:
-        if index >= self.count:
-            raise IndexError(index)
         return self.batch
 
 
-def small() -> tuple[nn.Module, torch.Tensor]:
+def small() -> Built:
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10))
     return model, torch.randn(32, 64)
 
 
-def large() -> tuple[nn.Module, torch.Tensor]:
+def large() -> Built:
     layer = nn.TransformerEncoderLayer(128, 4, 512, batch_first=True)
     return nn.TransformerEncoder(layer, 4, enable_nested_tensor=False), torch.randn(16, 32, 128)
 
 
 def run_block(model: nn.Module, batch: torch.Tensor, optimizer: torch.optim.Optimizer, steps: int, warmup: int) -> int:
-    """Median CPU time of the training thread, ns a step."""
+    """CPU time of the training thread, ns a step."""
     loader = DataLoader(Batches(batch, warmup + steps), batch_size=None)
     times = []
+    last = 0
     for i, x in enumerate(loader):
         if i == warmup:
             last = time.thread_time_ns()
@@ -66,50 +66,53 @@ def run_block(model: nn.Module, batch: torch.Tensor, optimizer: torch.optim.Opti
             now = time.thread_time_ns()
             times.append(now - last)
             last = now
-    return int(statistics.median(times))
+    return sorted(times)[len(times) // 5]
 
 
-def pairs(
-    build: Callable[[], tuple[nn.Module, torch.Tensor]], steps: int, count: int, null: bool
-) -> Iterator[tuple[int, int]]:
-    """(without, with) of each pair of blocks."""
+def measure(build: Callable[[], Built], steps: int, rounds: int) -> dict[str, list[int]]:
+    """The figure of each variant in each round."""
     torch.manual_seed(0)
     model, batch = build()
     optimizer = torch.optim.Adam(model.parameters())
-    warmup = max(3, steps // 10)
+    warmup = max(3, steps // 8)
     run_block(model, batch, optimizer, steps, warmup)
+    figures: dict[str, list[int]] = {variant: [] for variant in VARIANTS}
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(count):
-            figures = {}
-            for hooked in random.sample([False, True], 2):
+        for _ in range(rounds):
+            for variant in random.sample(VARIANTS, len(VARIANTS)):
                 profiler = Profiler(Path(folder), model, schedule=False, monitor_interval_ms=None)
-                if hooked and not null:
+                if variant == "with":
                     profiler.start()
-                figures[hooked] = run_block(model, batch, optimizer, steps, warmup)
+                figures[variant].append(run_block(model, batch, optimizer, steps, warmup))
                 profiler.stop()
-            yield figures[False], figures[True]
+    return figures
+
+
+def difference(figures: dict[str, list[int]], variant: str) -> str:
+    """Median and quartiles, us a step."""
+    extra = sorted((a - b) / 1000 for a, b in zip(figures[variant], figures["without"], strict=True))
+    quartiles = f"{extra[len(extra) // 4]:.1f} .. {extra[3 * len(extra) // 4]:.1f}"
+    return f"{statistics.median(extra):+.1f} us ({quartiles})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=40)
-    parser.add_argument("--null", action="store_true", help="compare blocks without hooks with each other")
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--only", choices=["small", "large"])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}, 1 thread")
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, "
+        f"Python {platform.python_version()}, torch {torch.__version__}, 1 thread"
+    )
     for name, build, steps in (("small", small, 400), ("large", large, 8)):
-        if arguments.only not in (None, name):
-            continue
-        measured = list(pairs(build, steps, arguments.pairs, arguments.null))
-        base_us = statistics.median(without for without, _ in measured) / 1000
-        extra_us = sorted((hooked - without) / 1000 for without, hooked in measured)
-        quartiles = f"{extra_us[len(extra_us) // 4]:.1f} .. {extra_us[3 * len(extra_us) // 4]:.1f}"
-        median_us = statistics.median(extra_us)
-        print(
-            f"{name}: a step of {base_us:.0f} us takes {median_us:.1f} us more with hooks "
-            f"(quartiles {quartiles}), {100 * median_us / base_us:.2f} %"
-        )
+        if arguments.only in (None, name):
+            figures = measure(build, steps, arguments.rounds)
+            base_us = statistics.median(figures["without"]) / 1000
+            print(
+                f"{name}: {base_us:.0f} us a step; with hooks {difference(figures, 'with')}; "
+                f"control {difference(figures, 'control')}"
+            )
 
 
 if __name__ == "__main__":
