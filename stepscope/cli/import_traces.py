@@ -9,7 +9,7 @@ import sys
 import time
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stepscope.errors import StepscopeError
 from stepscope.report.format import printable
@@ -101,29 +101,49 @@ def import_run(source: Run, logdir: Path, name: str) -> tuple[int, list[str]]:
 
 
 def _write_workers(source: Run, folder: Path) -> tuple[int, list[str]]:
+    from stepscope.parallel import file_executor, ordered
+    from stepscope.runs import FileWorker
     from stepscope.schema import SCHEMA_VERSION
-    from stepscope.store import RunFolder, write_window
+    from stepscope.store import RunFolder
 
+    workers = [worker for worker in source.workers if isinstance(worker, FileWorker)]
+    if len(workers) < len(source.workers):
+        raise StepscopeError(f"{source.path}: was recorded by stepscope; show it with: stepscope view {source.path}")
     written, problems = 0, list(source.problems)
-    for worker in source.workers:
-        if worker.meta is not None:
-            raise StepscopeError(
-                f"{source.path}: was recorded by stepscope; show it with: stepscope view {source.path}"
-            )
-        try:
-            (window,) = worker.windows()
-        except StepscopeError as error:
-            problems.append(str(error))
-            continue
-        made = RunFolder(folder).create_worker(window.rank, window.host or Path(worker.id).name, window.pid or 0)
-        about = {key: getattr(window, key) for key in ("framework", "rank", "world_size", "host", "pid")}
-        devices = window.meta()["devices"]
-        made.write_meta(
-            {"schema": SCHEMA_VERSION, **about, "devices": devices, "source": worker.id, "ended_ns": time.time_ns()}
-        )
-        write_window(made.new_window(), window)
-        written += 1
+    jobs = [(worker.path, folder / f".window-{i}") for i, worker in enumerate(workers)]
+    with file_executor([worker.path for worker in workers]) as executor:
+        for worker, (_, beside), found in zip(workers, jobs, ordered(executor, _write_window, jobs), strict=True):
+            if isinstance(found, StepscopeError):
+                problems.append(str(found))
+                continue
+            host = found["host"] or Path(worker.id).name
+            made = RunFolder(folder).create_worker(found["rank"], host, found["pid"] or 0)
+            made.write_meta({"schema": SCHEMA_VERSION, **found, "source": worker.id, "ended_ns": time.time_ns()})
+            window = made.new_window()
+            window.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(beside, window)
+            written += 1
     return written, problems
+
+
+def _write_window(job: tuple[Path, Path]) -> dict[str, Any] | StepscopeError:
+    """Import a trace as a window folder, mostly in a process of its own.
+
+    Returns:
+        What is known about its process; or why it cannot be read.
+    """
+    from stepscope.importers import import_file
+    from stepscope.store import write_window
+
+    path, folder = job
+    try:
+        window = import_file(path)
+    except StepscopeError as error:
+        return error
+    shutil.rmtree(folder, ignore_errors=True)  # of a process that died
+    write_window(folder, window)
+    meta = window.meta()
+    return {key: meta[key] for key in ("framework", "rank", "world_size", "host", "pid", "devices")}
 
 
 def _runs_of(path: str) -> list[Run]:
