@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, TypeVar
 
@@ -57,6 +58,7 @@ from stepscope.analysis.steps import Steps, find_steps
 from stepscope.analysis.synchronisation import synchronisation
 from stepscope.analysis.trust import trust
 from stepscope.errors import StepscopeError
+from stepscope.parallel import ordered
 from stepscope.runs import Run, Worker
 from stepscope.schema import ACTIVITIES, NONE, PHASES, Device, Events, Kind, Note, Notes, Window
 
@@ -137,12 +139,13 @@ class Analysis:
         return {**self.summary, "steps": steps}
 
 
-def summarize(run: Run, micro: bool = False) -> dict[str, Any]:
+def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -> dict[str, Any]:
     """The whole contract for one run. A worker that cannot be read is kept, with a note that says why.
 
     Args:
         run: what to summarise.
         micro: also list the micro batches of each step, under ``micro``.
+        executor: analyses the workers, several at once if it has several processes.
 
     Raises:
         StepscopeError: no worker could be read.
@@ -150,12 +153,10 @@ def summarize(run: Run, micro: bool = False) -> dict[str, Any]:
     analyses: list[Analysis] = []
     refused: list[StepscopeError] = []
     workers = []
-    for worker in run.workers:
-        try:
-            analysis = analyse_worker(worker)
-        except StepscopeError as error:
-            refused.append(error)
-            workers.append(_unreadable(worker, error))
+    for worker, analysis in zip(run.workers, ordered(executor, _analysis_or_error, run.workers), strict=True):
+        if isinstance(analysis, StepscopeError):
+            refused.append(analysis)
+            workers.append(_unreadable(worker, analysis))
             continue
         analyses.append(analysis)
         workers.append(analysis.to_dict(micro))
@@ -173,6 +174,13 @@ def summarize(run: Run, micro: bool = False) -> dict[str, Any]:
         "findings": [],
         "problems": list(run.problems),
     }
+
+
+def _analysis_or_error(worker: Worker) -> Analysis | StepscopeError:
+    try:
+        return analyse_worker(worker)
+    except StepscopeError as error:
+        return error
 
 
 def summarize_worker(worker: Worker) -> dict[str, Any]:

@@ -28,11 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from stepscope.parallel import file_executor
     from stepscope.report import text
-    from stepscope.runs import open_run
+    from stepscope.runs import FileWorker, open_run
     from stepscope.summary import summarize
 
-    summary = summarize(open_run(args.path), micro=args.micro)
+    opened = open_run(args.path)
+    with file_executor([worker.path for worker in opened.workers if isinstance(worker, FileWorker)]) as executor:
+        summary = summarize(opened, args.micro, executor)
     if args.format == "json":
         print(json.dumps(summary, allow_nan=False))
         return 0
