@@ -22,12 +22,15 @@ function slices(names: string[], group: string[] | null = null): LaneSlices {
   };
 }
 
-test("by name: one name has one colour, whatever its numbers and wherever it is seen first", () => {
+test("by name: one name has one colour, whatever its numbers, and as many names as colours have their own", () => {
+  clearGroups();
   const [a, b, c] = colorsOf(slices(["layer3.conv", "gemm", "layer4.conv"]), "name");
   assert.equal(a, c);
   assert.notEqual(a, b);
-  clearGroups();
-  assert.equal(colorsOf(slices(["gemm"]), "name")[0], b);
+  const letters = Array.from({ length: GROUP_COLORS - 2 }, (_, i) => String.fromCharCode(97 + i));
+  const more = colorsOf(slices(["gemm", ...letters]), "name");
+  assert.equal(more[0], b);
+  assert.equal(new Set([...more, a]).size, GROUP_COLORS);
 });
 
 test("by stream: groups get colours of their own, slices without a group the grey one", () => {

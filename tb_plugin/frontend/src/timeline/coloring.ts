@@ -1,7 +1,7 @@
 // What colour a slice has: by its kind, or by a group (its name, stream or module) that gets one when it is first seen.
 
 import type { Coloring } from "../hash";
-import { groupIndex, nameHash } from "../palette";
+import { GROUP_COLORS, groupIndex, nameHash } from "../palette";
 import type { LaneSlices } from "./decode";
 
 /** The number of each group, by mode: neighbours in order of appearance get hues that are far apart. */
@@ -24,8 +24,17 @@ export function groupNumber(mode: Coloring, group: string): number | null {
   if (group === "") return null;
   const groups = seen[mode];
   let n = groups.get(group);
-  // A name's colour is a matter of the name alone, the same in every view; streams and modules are few.
-  if (n === undefined) groups.set(group, (n = mode === "name" ? nameHash(group) : groups.size));
+  if (n === undefined) groups.set(group, (n = mode === "name" ? nameNumber(group, groups) : groups.size));
+  return n;
+}
+
+/** The colour that a name's letters choose, so that it is mostly the same in every view; else the next free one. */
+function nameNumber(name: string, groups: ReadonlyMap<string, number>): number {
+  const first = nameHash(name) % GROUP_COLORS;
+  if (groups.size >= GROUP_COLORS) return first;
+  const taken = new Set(groups.values());
+  let n = first;
+  while (taken.has(n)) n = (n + 1) % GROUP_COLORS;
   return n;
 }
 

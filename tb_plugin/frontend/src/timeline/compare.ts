@@ -3,7 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { getPeer, Importing, type LaneInfo, type PeerAnswer, type TreeAnswer, type WorkerKey } from "../api";
 import { key, shown } from "../data";
-import { sentence } from "../resource";
+import { imports, sentence } from "../resource";
 import { part } from "../state";
 import type { LaneNode, Tree } from "./tree";
 
@@ -112,14 +112,14 @@ export class Comparison {
     this.answers.value = new Map();
   }
 
-  private async ask(at: WorkerKey, worker: string, lane: number, done: () => void): Promise<void> {
+  private async ask(at: WorkerKey, worker: string, lane: number, done: () => void, again = false): Promise<void> {
     let found: PeerAnswer | string;
     try {
       found = await getPeer(at, worker, lane);
     } catch (error) {
       if (error instanceof Importing) {
         setTimeout(() => {
-          if (this.lane === lane) void this.ask(at, worker, lane, done);
+          if (this.lane === lane) void this.ask(at, worker, lane, done, true);
         }, RETRY_MS);
         return;
       }
@@ -127,6 +127,7 @@ export class Comparison {
     }
     if (this.lane !== lane || key.peek() !== at) return;
     this.answers.value = new Map(this.answers.peek()).set(worker, found);
+    if (again) imports.value += 1; // its rank is known now
     done();
   }
 }

@@ -51,7 +51,7 @@ export function ExportMenu({ open, onToggle }: { open: boolean; onToggle: (open:
       timeline.problem.value = sentence(error);
     }
   };
-  const part = chosen();
+  const part = open ? chosen() : null;
   const at = key.value;
   const onKey = (event: KeyboardEvent) => {
     const items = [...(menu.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
@@ -84,7 +84,7 @@ export function ExportMenu({ open, onToggle }: { open: boolean; onToggle: (open:
       >
         Export <Icon shape="chevron" />
       </button>
-      {open && at && (
+      {part && at && (
         <div class="menu" role="menu" aria-label={`Export ${part.what}`} ref={menu} onKeyDown={onKey}>
           <p class="faint">Of {part.what}</p>
           {item("Trace", "Chrome and Perfetto JSON", "export-trace", () =>

@@ -365,7 +365,7 @@ export class TimelineModel {
   /** The step that holds a time, else the last one before it; -1 before all. */
   stepAt(t: number): number {
     const start = this.answer.peek()?.steps.start ?? [];
-    return lowerBound(start, t + 1) - 1;
+    return lowerBound(start, Math.floor(t) + 1) - 1;
   }
 
   /** Move to the next or previous step: it takes the place of the one in the middle of the view. */

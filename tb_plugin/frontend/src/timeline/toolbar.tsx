@@ -1,12 +1,12 @@
 // The buttons above the timeline, and what the viewport shows in numbers.
 
-import { useComputed } from "@preact/signals";
+import { computed, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { DASH, duration, plural } from "../format";
 import { COLORINGS, type Coloring } from "../hash";
-import { kindColor, slicePalette } from "../palette";
-import { KIND_NAMES, Kind } from "../kinds";
+import { colorIndex, kindColor, slicePalette } from "../palette";
+import { KIND_NAMES, Kind, PHASE_LABELS, PHASES } from "../kinds";
 import { adjust, nav, theme } from "../state";
 import { Icon } from "../ui/icons";
 import { groupsIn } from "./coloring";
@@ -31,9 +31,6 @@ export function Toolbar(props: {
   exporting: boolean;
   onExport: (open: boolean) => void;
 }): JSX.Element {
-  const range = timeline.range.value;
-  const whole = timeline.whole.value;
-  const from = range.t0 - whole.t0;
   const all = nav.value.arrows === "all";
   return (
     <>
@@ -58,10 +55,7 @@ export function Toolbar(props: {
           </button>
         </div>
         <StepField />
-        <span class="readout" data-testid="timeline-range" data-t0={range.t0} data-t1={range.t1}>
-          <b>{duration(span(range))}</b> from {from < 1 ? "the start" : tickLabel(from, Math.max(1, span(range) / 100))}
-          <span class="faint"> of {duration(span(whole))}</span>
-        </span>
+        <Readout />
         <span class={`busy${timeline.loading.value ? " on" : ""}`} aria-hidden="true" />
         <span class="spacer" />
         <SearchBox />
@@ -114,14 +108,33 @@ export function Toolbar(props: {
   );
 }
 
+/** The visible interval. A component of its own: while one moves only this is rendered again. */
+function Readout(): JSX.Element {
+  const range = timeline.range.value;
+  const whole = timeline.whole.value;
+  const from = range.t0 - whole.t0;
+  return (
+    <span class="readout" data-testid="timeline-range" data-t0={range.t0} data-t1={range.t1}>
+      <b>{duration(span(range))}</b> from {from < 1 ? "the start" : tickLabel(from, Math.max(1, span(range) / 100))}
+      <span class="faint"> of {duration(span(whole))}</span>
+    </span>
+  );
+}
+
+/** The number of the step in the middle of the view. */
+const stepInView = computed(() => {
+  const steps = timeline.answer.value?.steps;
+  const { t0, t1 } = timeline.range.value;
+  const at = timeline.stepAt((t0 + t1) / 2);
+  return at < 0 ? null : (steps?.id[at] ?? null);
+});
+
 /** Step by step, or to the step of a number. */
 function StepField(): JSX.Element | null {
   const [bad, setBad] = useState(false);
   const steps = timeline.answer.value?.steps;
-  const range = timeline.range.value;
   if (!steps || steps.start.length === 0) return null;
-  const at = timeline.stepAt((range.t0 + range.t1) / 2);
-  const shown = at < 0 ? "" : String(steps.id[at] ?? at + 1);
+  const shown = String(stepInView.value ?? "");
   return (
     <div class="buttons step-field" role="group" aria-label="Steps">
       <button type="button" title="Previous step ([)" aria-label="Previous step" onClick={() => timeline.moveStep(-1)}>
@@ -183,8 +196,7 @@ function CompareField(): JSX.Element | null {
   const compare = nav.value.compare;
   const steps = timeline.answer.value?.steps;
   if (!compare || !steps) return null;
-  const range = timeline.range.value;
-  const here = steps.id[Math.max(0, timeline.stepAt((range.t0 + range.t1) / 2))] ?? null;
+  const here = stepInView.value ?? steps.id[0] ?? null;
   return (
     <span class="compare-field" data-testid="compare-field">
       <span class="faint">Ranks aligned</span>
@@ -246,10 +258,18 @@ function Legend(): JSX.Element | null {
       return JSON.stringify(groupsIn(lanes, mode, MOST_GROUPS).map(({ group, color }) => [group, color]));
     }
     const present = new Set<number>();
-    for (const slices of lanes) for (const kind of slices.kind) present.add(kind);
-    return JSON.stringify(
-      LEGEND.filter((kind) => present.has(kind)).map((kind) => [KIND_NAMES[kind] ?? DASH, -kind - 1]),
-    );
+    const phases = new Set<string>();
+    for (const slices of lanes) {
+      for (let i = 0; i < slices.kind.length; i += 1) {
+        present.add(slices.kind[i]);
+        if (slices.kind[i] === Kind.PHASE) phases.add(slices.name[i]);
+      }
+    }
+    const known = PHASES.filter((phase) => phases.has(phase));
+    return JSON.stringify([
+      ...known.map((phase) => [PHASE_LABELS[phase], colorIndex(Kind.PHASE, phase)]),
+      ...LEGEND.filter((kind) => present.has(kind)).map((kind) => [KIND_NAMES[kind] ?? DASH, -kind - 1]),
+    ]);
   });
   const entries = JSON.parse(found.value) as [string, number][];
   if (entries.length === 0) {
@@ -261,7 +281,7 @@ function Legend(): JSX.Element | null {
       {entries.map(([label, color]) => (
         <li key={label} title={label}>
           <span class="swatch" style={{ background: color < 0 ? kindColor(theme.value, -color - 1) : fills[color] }} />
-          <span class="legend-name">{label}</span>
+          <span class="legend-name">{label.replace(/^nn\.Module: /, "")}</span>
         </li>
       ))}
     </ul>
