@@ -182,6 +182,16 @@ def test_an_area_equals_one_slice_at_a_time(tmp_path: Path, seed: int) -> None:
             assert (group["count"][i], group["busy"][i]) == (len(mine), covered(mine))
 
 
+def test_few_slices_of_very_many_names(tmp_path: Path) -> None:
+    names = [f"name {i}" for i in range(30_000)]
+    columns = {"ts_ns": T0_NS + 10 * np.arange(30_000), "dur_ns": np.full(30_000, 5), "name": np.arange(30_000)}
+    events = Events.from_columns({**columns, "kind": np.full(30_000, Kind.OP)}, names, [Lane("thread", "a", "1", "1")])
+    timeline = timeline_of(tmp_path, Window(events))
+    assert area(timeline, 100, 125, None)["names"]["name"] == ["name 10", "name 11", "name 12"]
+    every = area(timeline, 0, 300_000, None)
+    assert (every["name_count"], len(every["names"]["name"]), every["total"]) == (30_000, 1000, 150_000)
+
+
 # -- search -----------------------------------------------------------------------------------------
 
 

@@ -17,8 +17,6 @@ from stepscope.timeline.select import Picked, absolute, below, pick
 #: The most names that are listed, those with the largest sums.
 MAX_NAMES = 1000
 
-_KINDS = max(Kind) + 1
-
 
 def area(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> dict[str, Any]:
     """Statistics of the slices that meet [t0, t1) (ns from the origin) on the given lanes and those below them.
@@ -34,6 +32,7 @@ def area(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> d
     """
     t0_ns, t1_ns = absolute(timeline, t0, max(t1, t0))
     name, kind, time, own, lane, start = (_Column() for _ in range(6))
+    lane_ids: dict[int, int] = {}  # lanes in order of appearance
     before: Picked | None = None
     for picked in pick(timeline, t0_ns, t1_ns, below(timeline, lanes)):
         segment = picked.segment
@@ -46,7 +45,7 @@ def area(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> d
         start.add(begin)
         time.add(length)
         own.add(length - _phases(timeline, segment, picked, events, t0_ns, t1_ns))
-        lane.add(np.full(len(at), picked.lane))
+        lane.add(np.full(len(at), lane_ids.setdefault(picked.lane, len(lane_ids))))
         if before is not None and (before.segment, before.lane, before.row) == (segment, picked.lane, picked.row - 1):
             _take_from_parents(own, before, picked, length)
         before = picked
@@ -54,7 +53,7 @@ def area(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> d
         "origin_ns": str(timeline.origin_ns),
         "t0": t0,
         "t1": max(t1, t0),
-        **_sums(timeline, t1_ns - t0_ns, *(c.joined() for c in (name, kind, time, own, lane, start))),
+        **_sums(timeline, t1_ns - t0_ns, list(lane_ids), *(c.joined() for c in (name, kind, time, own, lane, start))),
     }
 
 
@@ -121,6 +120,7 @@ def _phases(
 def _sums(
     timeline: Timeline,
     span: int,
+    lane_ids: list[int],
     name: np.ndarray,
     kind: np.ndarray,
     time: np.ndarray,
@@ -130,9 +130,10 @@ def _sums(
 ) -> dict[str, Any]:
     end = start + time
     busy = intervals.length(intervals.union(start, end))
-    kinds = _Groups(kind, time, own)
-    lanes = _Groups(lane, time, own)
-    names = _Groups(name * _KINDS + kind, time, own)
+    kinds = _Groups(kind, 256, time, own)
+    lanes = _Groups(lane, len(lane_ids), time, own)
+    width = int(kind.max(initial=0)) + 1
+    names = _Groups(name * width + kind, len(timeline.names.texts) * width, time, own)
     most = np.lexsort((names.key, -names.total))[:MAX_NAMES]
     return {
         "span": span,
@@ -141,30 +142,43 @@ def _sums(
         "count": len(time),
         "total": int(time.sum()),
         "self": int(own.sum()),
-        "kinds": {"kind": kinds.key.tolist(), **kinds.columns(), "busy": _busy(kinds, start, end)},
+        "kinds": {"kind": kinds.key.tolist(), **kinds.columns(), "busy": kinds.busy(start, end)},
         "names": {
-            "name": [timeline.names.texts[i] for i in (names.key[most] // _KINDS).tolist()],
-            "kind": (names.key[most] % _KINDS).tolist(),
+            "name": [timeline.names.texts[i] for i in (names.key[most] // width).tolist()],
+            "kind": (names.key[most] % width).tolist(),
             **names.columns(most),
-            "min": names.reduced(np.minimum, time)[most].tolist(),
-            "max": names.reduced(np.maximum, time)[most].tolist(),
+            "min": names.reduced(np.minimum, time, 1 << 62)[most].tolist(),
+            "max": names.reduced(np.maximum, time, 0)[most].tolist(),
         },
         "name_count": len(names.key),
-        "lanes": {"lane": lanes.key.tolist(), **lanes.columns(), "busy": _busy(lanes, start, end)},
+        "lanes": {"lane": [lane_ids[i] for i in lanes.key.tolist()], **lanes.columns(), "busy": lanes.busy(start, end)},
     }
 
 
 class _Groups:
-    """Slices with the same key together: ``order`` sorts them by key, ``first`` is where each key begins in it."""
+    """Slices with the same key (0 up to ``size``) together.
 
-    def __init__(self, keys: np.ndarray, time: np.ndarray, own: np.ndarray) -> None:
-        self.order = np.argsort(keys, kind="stable")
-        self.key, self.first, self.count = np.unique(keys[self.order], return_index=True, return_counts=True)
-        self.total = self.reduced(np.add, time)
-        self.own = self.reduced(np.add, own)
+    ``key`` holds those that occur, ascending; ``of`` has for each slice the place of its own in it.
+    """
 
-    def reduced(self, how: np.ufunc, values: np.ndarray) -> np.ndarray:
-        return how.reduceat(values[self.order], self.first) if len(self.first) else np.empty(0, np.int64)
+    def __init__(self, keys: np.ndarray, size: int, time: np.ndarray, own: np.ndarray) -> None:
+        if size > 4 * len(keys) + 65_536:  # few slices of many names: sorting them is cheaper than counting all
+            self.key, self.of, self.count = np.unique(keys, return_inverse=True, return_counts=True)
+        else:
+            count = np.bincount(keys, minlength=size)
+            self.key = np.flatnonzero(count)
+            number = np.zeros(size, np.int64)
+            number[self.key] = np.arange(len(self.key))
+            self.of = number[keys]
+            self.count = count[self.key]
+        self.total = self.reduced(np.add, time, 0)
+        self.own = self.reduced(np.add, own, 0)
+
+    def reduced(self, how: np.ufunc, values: np.ndarray, first: int) -> np.ndarray:
+        """Values of each group folded into one, beginning with ``first``; exact where float sums would not be."""
+        out = np.full(len(self.key), first, np.int64)
+        how.at(out, self.of, values)
+        return out
 
     def columns(self, which: np.ndarray | slice = slice(None)) -> dict[str, list[int]]:
         return {
@@ -173,9 +187,10 @@ class _Groups:
             "self": self.own[which].tolist(),
         }
 
-
-def _busy(groups: _Groups, start: np.ndarray, end: np.ndarray) -> list[int]:
-    """The time that the slices of each group cover together."""
-    start, end = start[groups.order], end[groups.order]
-    edges = np.append(groups.first, len(start)).tolist()
-    return [intervals.length(intervals.union(start[a:b], end[a:b])) for a, b in pairwise(edges)]
+    def busy(self, start: np.ndarray, end: np.ndarray) -> list[int]:
+        """The time that the slices of each group cover together."""
+        small = np.int16 if len(self.key) < 1 << 15 else np.int64  # sorted by counting, in linear time
+        order = np.argsort(self.of.astype(small), kind="stable")
+        start, end = start[order], end[order]
+        edges = np.append(0, np.cumsum(self.count)).tolist()
+        return [intervals.length(intervals.union(start[a:b], end[a:b])) for a, b in pairwise(edges)]

@@ -45,10 +45,10 @@ export function ExportMenu({ open, onToggle }: { open: boolean; onToggle: (open:
     onToggle(false);
     focusCanvas();
     try {
-      timeline.problem.value = "";
+      timeline.notice.value = "";
       await act();
     } catch (error) {
-      timeline.problem.value = sentence(error);
+      timeline.notice.value = sentence(error);
     }
   };
   const part = open ? chosen() : null;

@@ -45,7 +45,7 @@ export function LaneFilter(): JSX.Element {
           class="note-button"
           data-testid="idle-toggle"
           title={nav.value.idle ? "Hide idle threads (I)" : "Show idle threads (I)"}
-          onClick={() => timeline.toggleIdle()}
+          onClick={() => timeline.desk.toggleIdle()}
         >
           {note}
         </button>

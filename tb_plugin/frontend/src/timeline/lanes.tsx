@@ -138,25 +138,25 @@ function Labels(): JSX.Element {
       else if (to.y + to.height > top + timeline.height.peek())
         timeline.setScroll(to.y + to.height - timeline.height.peek());
     };
-    if (event.altKey && event.key === "ArrowUp") timeline.move(id, -1);
-    else if (event.altKey && event.key === "ArrowDown") timeline.move(id, 1);
+    if (event.altKey && event.key === "ArrowUp") timeline.desk.move(id, -1);
+    else if (event.altKey && event.key === "ArrowDown") timeline.desk.move(id, 1);
     else if (event.altKey) return;
     else if (event.key === "+") resizeBy(row, 1);
     else if (event.key === "-") resizeBy(row, -1);
-    else if (event.key === "t" && id >= 0) timeline.togglePin(id);
-    else if (event.key === "o" && id >= 0) timeline.toggleCompare(id);
+    else if (event.key === "t" && id >= 0) timeline.desk.togglePin(id);
+    else if (event.key === "o" && id >= 0) timeline.desk.toggleCompare(id);
     else if (event.key === "ArrowDown") move(all[at + (active === null ? 0 : 1)]);
     else if (event.key === "ArrowUp") move(all[at - 1]);
     else if (event.key === "Home") move(all[0]);
     else if (event.key === "End") move(all.at(-1));
     else if (event.key === "ArrowRight") {
-      if (row.foldable && row.folded) timeline.toggle(row.node);
+      if (row.foldable && row.folded) timeline.desk.toggle(row.node);
       else move(all.find((other) => other.node.parent === row.node));
     } else if (event.key === "ArrowLeft") {
-      if (row.foldable && !row.folded) timeline.toggle(row.node);
+      if (row.foldable && !row.folded) timeline.desk.toggle(row.node);
       else move(all.find((other) => other.node === row.node.parent));
     } else if (event.key === "Enter" || event.key === " ") {
-      if (row.foldable || isMore(row.node.info)) timeline.toggle(row.node);
+      if (row.foldable || isMore(row.node.info)) timeline.desk.toggle(row.node);
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -262,7 +262,7 @@ function resizeBy(row: LayoutRow, by: 1 | -1): void {
 function setRows(row: LayoutRow, rows: number): void {
   const { info } = row.node;
   const wanted = Math.max(1, Math.min(rows, 60));
-  timeline.resize(info.id, row.kind === "slices" && wanted >= info.rows ? null : wanted);
+  timeline.desk.resize(info.id, row.kind === "slices" && wanted >= info.rows ? null : wanted);
 }
 
 /** The share of the trace in which a lane was busy, where that tells something. */
@@ -296,7 +296,7 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
     if (isPeer(info.id)) {
       const peer = timeline.comparison.of(info.id);
       if (peer) timeline.openPeer(peer.worker);
-    } else if (row.foldable || isMore(info)) timeline.toggle(row.node);
+    } else if (row.foldable || isMore(info)) timeline.desk.toggle(row.node);
   };
   const startMove = (event: PointerEvent) => {
     if (event.button !== 0 || pinned || ours) return;
@@ -371,7 +371,7 @@ function drop(row: LayoutRow, by: number): void {
     const place = layout.index.get(other.info.id);
     return other !== node && other.info.id >= 0 && place !== undefined && place.y + HEADER_HEIGHT / 2 > y;
   });
-  timeline.moveBefore(node.info.id, next?.info.id ?? 0);
+  timeline.desk.moveBefore(node.info.id, next?.info.id ?? 0);
 }
 
 /** Buttons on a lane's name; the keys T and O do the same. */
@@ -390,7 +390,7 @@ function LabelTools({ row }: { row: LayoutRow }): JSX.Element {
           aria-pressed={nav.value.compare?.lane === id}
           title="Compare this lane over the workers of the run (O)"
           data-testid="compare-lane"
-          onClick={() => timeline.toggleCompare(id)}
+          onClick={() => timeline.desk.toggleCompare(id)}
         >
           <Icon shape="compare" />
         </button>
@@ -402,7 +402,7 @@ function LabelTools({ row }: { row: LayoutRow }): JSX.Element {
         aria-pressed={pinned}
         title={pinned ? "Unpin (T)" : "Pin to the top (T)"}
         data-testid="pin-lane"
-        onClick={() => timeline.togglePin(id)}
+        onClick={() => timeline.desk.togglePin(id)}
       >
         <Icon shape="pin" />
       </button>

@@ -5,13 +5,9 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import {
   findByName,
   getArea,
-  getArrows,
   getNeighbour,
-  getResources,
   getSlice,
   getTree,
-  getView,
-  Importing,
   type AreaAnswer,
   type ArrowsAnswer,
   type SliceAnswer,
@@ -19,35 +15,33 @@ import {
   type WorkerKey,
 } from "../api";
 import { freshness, key, shown } from "../data";
-import { COLORINGS, type Area, type Span } from "../hash";
+import { type Area, type Span } from "../hash";
 import { Resource, sentence } from "../resource";
 import { adjust, nav, navigate, openWorker, part, slice as sliceRow, span as spanSignal } from "../state";
-import { arrange, withMove, type Arranged } from "./arrange";
-import { clearGroups, serverGroup } from "./coloring";
+import { arrange, type Arranged } from "./arrange";
+import { clearGroups } from "./coloring";
 import { Comparison, isPeer, MOST_PEERS, peerRow } from "./compare";
 import { CurveStore } from "./curves";
 import { Finder } from "./finder";
-import { splitLanes } from "./decode";
+import { Desk } from "./desk";
 import type { SliceHit } from "./hit";
+import { Requests } from "./requests";
 import { bandsOf, lowerBound, type Band } from "./scene";
-import { stillUseful, TileStore, type TileRequest } from "./tiles";
+import { TileStore } from "./tiles";
 import {
   buildTree,
   defaultFold,
   foldedLanes,
   foldsHiding,
-  isFoldable,
   layout,
   stack,
   visibleRows,
   type Layout,
   type LayoutRow,
-  type LaneNode,
   type Tree,
 } from "./tree";
 import { around, clamp, intersect, reveal, sameRange, span, type Range } from "./viewport";
 
-const DEBOUNCE_MS = 40;
 const STATISTICS_MS = 150; // an area's numbers are asked for when its edges have rested so long
 const EMPTY_TREE: Tree = { roots: [], byId: new Map() };
 
@@ -84,6 +78,7 @@ export class TimelineModel {
   readonly pointerX = signal<number | null>(null);
   readonly pointerY = signal(0);
   readonly problem = signal(""); // the last failed request of rectangles
+  readonly notice = signal(""); // what the user asked for and did not get
   readonly loading = signal(false);
   readonly said = signal(""); // told to screen readers
   /** Counts changes of what the tiles and curves hold, for who draws them. */
@@ -91,7 +86,7 @@ export class TimelineModel {
 
   readonly answer = computed(() => this.source.now.value.value);
   readonly tree = computed(() => (this.answer.value ? buildTree(this.answer.value.lanes) : EMPTY_TREE));
-  private readonly kept = signal<ReadonlySet<number>>(new Set()); // idle lanes that something led to
+  readonly kept = signal<ReadonlySet<number>>(new Set()); // idle lanes that something led to
   private readonly shape = computed(() => this.answer.value?.lanes.map((lane) => lane.id).join() ?? "");
   private readonly moves = part("moves");
   private readonly filter = part("filter");
@@ -175,15 +170,13 @@ export class TimelineModel {
   private readonly arrows = part("arrows");
   private readonly compared = part("compare");
 
-  private key: WorkerKey | null = null;
+  key: WorkerKey | null = null; // the shown worker
+  readonly requests = new Requests(this);
+  readonly desk = new Desk(this);
   private revealed: number | null = null; // the selected row that the user has seen, by a click or by scrolling to it
   private lastHeight = 0;
   private selectedOf = "";
   private statisticsTimer: ReturnType<typeof setTimeout> | null = null;
-  private flowsRequest: { text: string; controller: AbortController } | null = null;
-  private request: { plan: TileRequest; controller: AbortController } | null = null;
-  private curveRequest = false;
-  private timer: ReturnType<typeof setTimeout> | null = null;
   private events = new Map<number, string>();
   private readonly stops: (() => void)[] = [];
 
@@ -202,7 +195,7 @@ export class TimelineModel {
         void this.width.value;
         void this.height.value;
         void this.scroll.value;
-        this.schedule();
+        this.requests.schedule();
       }),
       effect(() => {
         const row = sliceRow.value;
@@ -236,19 +229,19 @@ export class TimelineModel {
         untracked(() => {
           this.tiles.touchAll();
           this.drawn.value += 1;
-          this.schedule();
+          this.requests.schedule();
         });
       }),
       effect(() => {
         void this.compared.value;
         untracked(() => {
           for (let i = 0; i < MOST_PEERS; i += 1) this.tiles.drop(peerRow(i));
-          this.schedule();
+          this.requests.schedule();
         });
       }),
       effect(() => {
         void this.arrows.value;
-        this.schedule();
+        this.requests.schedule();
       }),
       this.finder.start(() => key.value),
       effect(() => {
@@ -276,9 +269,7 @@ export class TimelineModel {
 
   stop(): void {
     this.stops.splice(0).forEach((stop) => stop());
-    this.request?.controller.abort();
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
+    this.requests.stop();
   }
 
   private follow(at: WorkerKey | null, _freshness: number): void {
@@ -287,10 +278,7 @@ export class TimelineModel {
       this.tiles.clear();
       this.curves.clear();
       this.events.clear();
-      this.request?.controller.abort();
-      this.request = null;
-      this.flowsRequest?.controller.abort();
-      this.flowsRequest = null;
+      this.requests.reset();
       clearGroups();
       batch(() => {
         this.source.reset();
@@ -303,6 +291,7 @@ export class TimelineModel {
         this.scroll.value = 0;
         this.pinScroll.value = 0;
         this.problem.value = "";
+        this.notice.value = "";
       });
     }
     if (at) void this.source.load((s) => getTree(at, s));
@@ -316,7 +305,7 @@ export class TimelineModel {
       if (before !== undefined && before !== text) this.tiles.touch(lane.id);
       this.events.set(lane.id, text);
     }
-    this.schedule();
+    this.requests.schedule();
   }
 
   // ---- viewport ----
@@ -410,96 +399,14 @@ export class TimelineModel {
       if (this.filter.peek() !== "") adjust({ filter: "" });
       if (!this.arranged.peek().tree.byId.has(lane)) this.kept.value = new Set([...this.kept.peek(), lane]);
     }
-    if (depth >= (this.sizes.peek().get(lane) ?? Infinity)) this.resize(lane, null);
+    if (depth >= (this.sizes.peek().get(lane) ?? Infinity)) this.desk.resize(lane, null);
     const hidden = foldsHiding(this.tree.peek(), this.folded.peek(), lane, depth);
-    if (hidden.length > 0) this.toggleFold(hidden);
+    if (hidden.length > 0) this.desk.toggleFold(hidden);
     const row = this.layout.peek().index.get(lane);
     if (!row) return;
     const top = row.y + depth * 17;
     const scroll = this.scroll.peek();
     if (top < scroll + 10 || top + 30 > scroll + this.height.peek()) this.setScroll(top - this.height.peek() / 3);
-  }
-
-  // ---- folding ----
-
-  toggleFold(lanes: readonly number[]): void {
-    const changed = new Set(fold.peek());
-    for (const id of lanes) if (!changed.delete(id)) changed.add(id);
-    adjust({ fold: [...changed] });
-  }
-
-  toggle(node: LaneNode): void {
-    if (node.info.type === "more") this.toggleIdle();
-    else this.toggleFold([node.info.id]);
-  }
-
-  /** Fold every group and lane that can be, or unfold them all. */
-  foldAll(folded: boolean): void {
-    const lanes = [...this.tree.peek().byId.values()].filter(
-      (node) => isFoldable(node) && node.level > 0 && this.folded.peek().has(node.info.id) !== folded,
-    );
-    this.toggleFold(lanes.map((node) => node.info.id));
-  }
-
-  // ---- arranging ----
-
-  toggleIdle(): void {
-    this.kept.value = new Set();
-    adjust({ idle: !this.idle.peek() });
-  }
-
-  togglePin(lane: number): void {
-    const pins = this.pins.peek();
-    const on = pins.includes(lane);
-    adjust({ pins: on ? pins.filter((id) => id !== lane) : [...pins, lane] });
-    this.said.value = `${this.tree.peek().byId.get(lane)?.info.name ?? "Lane"} ${on ? "unpinned" : "pinned to the top"}`;
-  }
-
-  /** Show so many rows of a lane; null: all. */
-  resize(lane: number, rows: number | null): void {
-    const rest = nav.peek().sizes.filter(([id]) => id !== lane);
-    adjust({ sizes: rows === null ? rest : [...rest, [lane, rows]] });
-  }
-
-  /** Move a lane up or down among those beside it. */
-  move(lane: number, by: 1 | -1): void {
-    const node = this.arranged.peek().tree.byId.get(lane);
-    if (!node) return;
-    const beside = (node.parent?.children ?? this.arranged.peek().tree.roots).filter((n) => n.info.type !== "more");
-    const at = beside.indexOf(node);
-    const target = by < 0 ? beside[at - 1] : beside[at + 1];
-    if (!target) return;
-    if (by < 0) this.moveBefore(lane, target.info.id);
-    else this.moveBefore(lane, beside[at + 2]?.info.id ?? 0);
-    this.said.value = `${node.info.name} moved ${by < 0 ? "up" : "down"}`;
-  }
-
-  moveBefore(lane: number, before: number): void {
-    adjust({ moves: withMove(this.moves.peek(), lane, before) });
-  }
-
-  nextColoring(): void {
-    const at = COLORINGS.indexOf(this.coloring.peek());
-    const color = COLORINGS[(at + 1) % COLORINGS.length];
-    adjust({ color });
-    this.said.value = `Coloured by ${color}`;
-  }
-
-  toggleArrows(): void {
-    const arrows = this.arrows.peek() === "all" ? "selected" : "all";
-    adjust({ arrows });
-    this.said.value = arrows === "all" ? "All arrows in view" : "Arrows of the selected slice";
-  }
-
-  /** Compare a lane over the workers of the run, aligned at the step in the middle of the view; again: stop. */
-  toggleCompare(lane: number): void {
-    if (this.compared.peek()?.lane === lane) {
-      adjust({ compare: null, of: null, ...(this.of.peek() === null ? {} : { slice: null }) });
-      return;
-    }
-    const { t0, t1 } = this.range.peek();
-    const steps = this.answer.peek()?.steps;
-    adjust({ compare: { lane, step: steps?.id[Math.max(0, this.stepAt((t0 + t1) / 2))] ?? null } });
   }
 
   // ---- selection ----
@@ -534,7 +441,7 @@ export class TimelineModel {
       if (slice) await this.jump(slice.row, slice);
       else this.said.value = by > 0 ? "This is the last slice of its row" : "This is the first slice of its row";
     } catch (error) {
-      this.problem.value = sentence(error);
+      this.notice.value = sentence(error);
     }
   }
 
@@ -563,7 +470,7 @@ export class TimelineModel {
       try {
         target = await getSlice(at, row);
       } catch (error) {
-        this.problem.value = sentence(error);
+        this.notice.value = sentence(error);
         return;
       }
       if (at !== this.key) return;
@@ -584,7 +491,7 @@ export class TimelineModel {
       const { count, rows } = await findByName(at, slice.name);
       this.find.value = { name: slice.name, count, rows, at: Math.max(0, rows.indexOf(slice.row)) };
     } catch (error) {
-      this.problem.value = sentence(error);
+      this.notice.value = sentence(error);
     }
   }
 
@@ -600,17 +507,7 @@ export class TimelineModel {
     await this.jump(found.rows[at]);
   }
 
-  // ---- requests ----
-
-  /** Ask for what is missing once the view has rested for a moment. */
-  private schedule(): void {
-    this.timer ??= setTimeout(() => {
-      this.timer = null;
-      void this.fetchTiles();
-      void this.fetchCurves();
-      void this.fetchFlows();
-    }, DEBOUNCE_MS);
-  }
+  // ---- what is in view ----
 
   /** The rows of lanes on the screen and a little beyond. */
   private visible(): LayoutRow[] {
@@ -630,125 +527,9 @@ export class TimelineModel {
     return [...new Set(ids)];
   }
 
-  private visiblePeers(): number[] {
+  visiblePeers(): number[] {
     const ids = this.visible().map((row) => row.node.info.id);
     return ids.filter(isPeer);
-  }
-
-  /** What to ask for next, of whom, and how far the answer's times are moved. */
-  private nextRequest(
-    view: Range,
-    px: number,
-  ): { at: WorkerKey; plan: TileRequest; shift: number; lane: number } | null {
-    const at = this.key;
-    const answer = this.answer.peek();
-    if (!at || !answer) return null;
-    const whole = this.whole.peek();
-    const own = this.tiles.plan(view, px, this.visibleLanes(), whole);
-    if (own?.purpose === "detail") return { at, plan: own, shift: 0, lane: -1 };
-    for (const id of this.visiblePeers()) {
-      const peer = this.comparison.of(id);
-      const shift = peer && this.comparison.shift(peer, answer);
-      const lane = peer?.answer?.lane ?? null;
-      if (!peer || shift === null || lane === null) continue;
-      const plan = this.tiles.plan(view, px, [id], whole);
-      if (plan) return { at: { ...at, worker: peer.worker }, plan, shift, lane };
-    }
-    return own && { at, plan: own, shift: 0, lane: -1 };
-  }
-
-  /** One request at a time: the server is not flooded while the user moves, and each answer plans the next. */
-  private async fetchTiles(): Promise<void> {
-    const at = this.key;
-    const px = this.width.peek();
-    if (!at || !this.answer.peek() || px === 0) return;
-    const view = this.range.peek();
-    if (this.request) {
-      if (stillUseful(this.request.plan, view, px)) return;
-      this.request.controller.abort();
-      this.request = null;
-    }
-    this.comparison.load(this.visiblePeers(), () => this.schedule());
-    const next = this.nextRequest(view, px);
-    this.loading.value = next?.plan.purpose === "detail";
-    if (!next) return;
-    const { plan, shift, lane } = next;
-    const controller = new AbortController();
-    const mine = { plan, controller };
-    this.request = mine;
-    try {
-      const range = { t0: plan.t0 + shift, t1: plan.t1 + shift };
-      const asked = lane < 0 ? plan.lanes : [lane];
-      const by = serverGroup(this.coloring.peek());
-      const table = await getView(next.at, range, plan.px, asked, by, controller.signal);
-      if (this.request !== mine) return;
-      for (let i = 0; shift !== 0 && i < table.length; i += 1) table.start[i] -= shift;
-      const found = splitLanes(table);
-      const mineOnly = found.get(lane);
-      this.tiles.accept(
-        plan,
-        lane < 0 ? found : new Map(mineOnly ? [[plan.lanes[0], mineOnly]] : []),
-        this.whole.peek(),
-      );
-      this.problem.value = "";
-      this.drawn.value += 1;
-    } catch (error) {
-      if (this.request !== mine || controller.signal.aborted) return;
-      this.request = null;
-      this.loading.value = false;
-      if (!(error instanceof Importing)) this.problem.value = sentence(error);
-      setTimeout(() => this.schedule(), 3000);
-      return;
-    }
-    this.request = null;
-    void this.fetchTiles();
-  }
-
-  /** All arrows between the lanes in view, where they are wished for. */
-  private async fetchFlows(): Promise<void> {
-    const at = this.key;
-    if (this.arrows.peek() !== "all" || !at || !this.answer.peek()) {
-      this.flows.value = null;
-      this.flowsRequest = null;
-      return;
-    }
-    const range = this.range.peek();
-    const lanes = this.visibleLanes();
-    const text = JSON.stringify([range, lanes, this.answer.peek()?.t1]);
-    if (this.flowsRequest?.text === text) return;
-    this.flowsRequest?.controller.abort();
-    const controller = new AbortController();
-    this.flowsRequest = { text, controller };
-    try {
-      const flows = await getArrows(at, range, lanes, controller.signal);
-      if (!controller.signal.aborted && this.arrows.peek() === "all") this.flows.value = flows;
-    } catch (error) {
-      if (controller.signal.aborted) return;
-      this.flowsRequest = null;
-      if (!(error instanceof Importing)) this.problem.value = sentence(error);
-    }
-  }
-
-  private async fetchCurves(): Promise<void> {
-    const at = this.key;
-    if (!at || this.curveRequest || !this.answer.peek()?.lanes.some((lane) => lane.type === "counter")) return;
-    const plan = this.curves.plan(this.range.peek(), this.whole.peek());
-    if (!plan) return;
-    this.curveRequest = true;
-    try {
-      const answer = await getResources(at, plan.range, plan.points);
-      if (at === this.key) {
-        this.curves.accept(plan, answer);
-        this.drawn.value += 1;
-      }
-    } catch (error) {
-      if (!(error instanceof Importing)) this.problem.value = sentence(error);
-      setTimeout(() => this.schedule(), 3000);
-      return;
-    } finally {
-      this.curveRequest = false;
-    }
-    void this.fetchCurves();
   }
 }
 

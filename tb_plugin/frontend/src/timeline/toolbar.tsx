@@ -65,7 +65,7 @@ export function Toolbar(props: {
           aria-pressed={all}
           title={`${all ? "Arrows of the selected slice only" : "All arrows between the visible lanes"} (X)`}
           data-testid="arrows"
-          onClick={() => timeline.toggleArrows()}
+          onClick={() => timeline.desk.toggleArrows()}
         >
           Arrows
         </button>
@@ -96,11 +96,7 @@ export function Toolbar(props: {
         </label>
         <Legend />
         <span class="spacer" />
-        {timeline.problem.value && (
-          <span class="problem" role="alert" title={timeline.problem.value}>
-            {timeline.problem.value}
-          </span>
-        )}
+        <Problem />
         <Arrows />
         <CompareField />
       </div>
@@ -128,6 +124,23 @@ const stepInView = computed(() => {
   const at = timeline.stepAt((t0 + t1) / 2);
   return at < 0 ? null : (steps?.id[at] ?? null);
 });
+
+function Problem(): JSX.Element | null {
+  const text = timeline.notice.value || timeline.problem.value;
+  if (!text) return null;
+  return (
+    <>
+      <span class="problem" role="alert" title={text}>
+        {text}
+      </span>
+      {timeline.notice.value && (
+        <button type="button" class="note-button" onClick={() => (timeline.notice.value = "")}>
+          Dismiss
+        </button>
+      )}
+    </>
+  );
+}
 
 /** Step by step, or to the step of a number. */
 function StepField(): JSX.Element | null {
@@ -219,7 +232,7 @@ function CompareField(): JSX.Element | null {
       >
         by clock
       </button>
-      <button type="button" class="note-button" onClick={() => timeline.toggleCompare(compare.lane)}>
+      <button type="button" class="note-button" onClick={() => timeline.desk.toggleCompare(compare.lane)}>
         End
       </button>
     </span>

@@ -1,0 +1,162 @@
+// What the timeline asks of the server while one looks at it: rectangles, curves, arrows, lanes of other workers.
+
+import { getArrows, getResources, getView, Importing, type WorkerKey } from "../api";
+import { sentence } from "../resource";
+import { nav } from "../state";
+import { serverGroup } from "./coloring";
+import { splitLanes } from "./decode";
+import type { TimelineModel } from "./model";
+import { stillUseful, type TileRequest } from "./tiles";
+import type { Range } from "./viewport";
+
+const DEBOUNCE_MS = 40;
+const RETRY_MS = 3000;
+
+export class Requests {
+  private tilesRequest: { plan: TileRequest; controller: AbortController } | null = null;
+  private flowsRequest: { text: string; controller: AbortController } | null = null;
+  private curvesRequest = false;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(private readonly model: TimelineModel) {}
+
+  /** Forget what is under way: another worker is shown. */
+  reset(): void {
+    this.tilesRequest?.controller.abort();
+    this.tilesRequest = null;
+    this.flowsRequest?.controller.abort();
+    this.flowsRequest = null;
+  }
+
+  stop(): void {
+    this.tilesRequest?.controller.abort();
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+  }
+
+  /** Ask for what is missing once the view has rested for a moment. */
+  schedule(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      void this.fetchTiles();
+      void this.fetchCurves();
+      void this.fetchFlows();
+    }, DEBOUNCE_MS);
+  }
+
+  /** What to ask for next, of whom, and how far the answer's times are moved. */
+  private nextRequest(
+    view: Range,
+    px: number,
+  ): { at: WorkerKey; plan: TileRequest; shift: number; lane: number } | null {
+    const at = this.model.key;
+    const answer = this.model.answer.peek();
+    if (!at || !answer) return null;
+    const whole = this.model.whole.peek();
+    const own = this.model.tiles.plan(view, px, this.model.visibleLanes(), whole);
+    if (own?.purpose === "detail") return { at, plan: own, shift: 0, lane: -1 };
+    for (const id of this.model.visiblePeers()) {
+      const peer = this.model.comparison.of(id);
+      const shift = peer && this.model.comparison.shift(peer, answer);
+      const lane = peer?.answer?.lane ?? null;
+      if (!peer || shift === null || lane === null) continue;
+      const plan = this.model.tiles.plan(view, px, [id], whole);
+      if (plan) return { at: { ...at, worker: peer.worker }, plan, shift, lane };
+    }
+    return own && { at, plan: own, shift: 0, lane: -1 };
+  }
+
+  /** One request at a time: the server is not flooded while the user moves, and each answer plans the next. */
+  private async fetchTiles(): Promise<void> {
+    const at = this.model.key;
+    const px = this.model.width.peek();
+    if (!at || !this.model.answer.peek() || px === 0) return;
+    const view = this.model.range.peek();
+    if (this.tilesRequest) {
+      if (stillUseful(this.tilesRequest.plan, view, px)) return;
+      this.tilesRequest.controller.abort();
+      this.tilesRequest = null;
+    }
+    this.model.comparison.load(this.model.visiblePeers(), () => this.schedule());
+    const next = this.nextRequest(view, px);
+    this.model.loading.value = next?.plan.purpose === "detail";
+    if (!next) return;
+    const { plan, shift, lane } = next;
+    const controller = new AbortController();
+    const mine = { plan, controller };
+    this.tilesRequest = mine;
+    try {
+      const range = { t0: plan.t0 + shift, t1: plan.t1 + shift };
+      const asked = lane < 0 ? plan.lanes : [lane];
+      const by = serverGroup(nav.peek().color);
+      const table = await getView(next.at, range, plan.px, asked, by, controller.signal);
+      if (this.tilesRequest !== mine) return;
+      for (let i = 0; shift !== 0 && i < table.length; i += 1) table.start[i] -= shift;
+      const found = splitLanes(table);
+      const mineOnly = found.get(lane);
+      this.model.tiles.accept(
+        plan,
+        lane < 0 ? found : new Map(mineOnly ? [[plan.lanes[0], mineOnly]] : []),
+        this.model.whole.peek(),
+      );
+      this.model.problem.value = "";
+      this.model.drawn.value += 1;
+    } catch (error) {
+      if (this.tilesRequest !== mine || controller.signal.aborted) return;
+      this.tilesRequest = null;
+      this.model.loading.value = false;
+      if (!(error instanceof Importing)) this.model.problem.value = sentence(error);
+      setTimeout(() => this.schedule(), RETRY_MS);
+      return;
+    }
+    this.tilesRequest = null;
+    void this.fetchTiles();
+  }
+
+  /** All arrows between the lanes in view, where they are wished for. */
+  private async fetchFlows(): Promise<void> {
+    const at = this.model.key;
+    if (nav.peek().arrows !== "all" || !at || !this.model.answer.peek()) {
+      this.model.flows.value = null;
+      this.flowsRequest = null;
+      return;
+    }
+    const range = this.model.range.peek();
+    const lanes = this.model.visibleLanes();
+    const text = JSON.stringify([range, lanes, this.model.answer.peek()?.t1]);
+    if (this.flowsRequest?.text === text) return;
+    this.flowsRequest?.controller.abort();
+    const controller = new AbortController();
+    this.flowsRequest = { text, controller };
+    try {
+      const flows = await getArrows(at, range, lanes, controller.signal);
+      if (!controller.signal.aborted && nav.peek().arrows === "all") this.model.flows.value = flows;
+    } catch (error) {
+      if (controller.signal.aborted) return;
+      this.flowsRequest = null;
+      if (!(error instanceof Importing)) this.model.problem.value = sentence(error);
+    }
+  }
+
+  private async fetchCurves(): Promise<void> {
+    const at = this.model.key;
+    if (!at || this.curvesRequest || !this.model.answer.peek()?.lanes.some((lane) => lane.type === "counter")) return;
+    const plan = this.model.curves.plan(this.model.range.peek(), this.model.whole.peek());
+    if (!plan) return;
+    this.curvesRequest = true;
+    try {
+      const answer = await getResources(at, plan.range, plan.points);
+      if (at === this.model.key) {
+        this.model.curves.accept(plan, answer);
+        this.model.drawn.value += 1;
+      }
+    } catch (error) {
+      if (!(error instanceof Importing)) this.model.problem.value = sentence(error);
+      setTimeout(() => this.schedule(), RETRY_MS);
+      return;
+    } finally {
+      this.curvesRequest = false;
+    }
+    void this.fetchCurves();
+  }
+}
