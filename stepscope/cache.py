@@ -23,15 +23,25 @@ from stepscope.store import read_window, read_window_meta, write_window
 #: Raise it when an importer changes what it makes of a file.
 IMPORTER_VERSION = 1
 
+#: Bytes of a file's name that stand in that of its entry, which file systems bound by 255.
+_LONGEST_NAME = 150
+
 
 def _key(path: Path) -> str:
     stat = path.stat()
-    return f"{path.name}.{stat.st_size}-{stat.st_mtime_ns}-v{IMPORTER_VERSION}"
+    name = path.name
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        name = _digest(name)
+    return f"{name}.{stat.st_size}-{stat.st_mtime_ns}-v{IMPORTER_VERSION}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 def _places(path: Path) -> list[Path]:
     """Where an import may lie, the best place first."""
-    name = hashlib.sha256(str(path.resolve().parent).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    name = _digest(str(path.resolve().parent))
     return [path.parent / ".stepscope", *user_places(name)]
 
 
@@ -67,7 +77,7 @@ def entry(path: Path) -> Path | None:
         key = _key(path)
     except OSError:
         return None
-    return next((p / key for p in _places(path) if (p / key / "window.json").is_file()), None)
+    return next((p / key for p in _places(path) if os.path.isfile(p / key / "window.json")), None)
 
 
 def about(path: Path) -> Window | None:

@@ -10,6 +10,7 @@ import errno
 import os
 import time
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -293,8 +294,9 @@ def open_run(path: str | os.PathLike[str], use_cache: bool = False) -> Run:
     _check_can_be_opened(path)
     resolved = path.resolve()
     if path.is_file():
-        return Run(resolved.name, resolved.name, path, [FileWorker(path, path.name, use_cache)])
-    run = _run_in(path, resolved.name, use_cache, lenient=True)
+        name = _as_text(resolved.name)
+        return Run(name, name, path, [FileWorker(path, _as_text(path.name), use_cache)])
+    run = _run_in(path, _as_text(resolved.name), use_cache, lenient=True)
     if run is not None:
         return run
     below = find_runs(path, use_cache)
@@ -353,12 +355,17 @@ def _modified_ns(path: Path) -> int | None:
 
 
 def _run_id(folder: Path, logdir: Path) -> str:
-    return folder.relative_to(logdir).as_posix()  # "." for the log directory itself
+    return _as_text(folder.relative_to(logdir).as_posix())  # "." for the log directory itself
+
+
+def _as_text(name: str) -> str:
+    """File names may be no Unicode, and then there is no JSON of them."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _run_in(folder: Path, run_id: str, use_cache: bool, lenient: bool) -> Run | None:
     """The run that this very folder holds. ``lenient`` also takes plain ``*.json`` names for traces."""
-    name = folder.resolve().name
+    name = _as_text(folder.resolve().name)
     recorded = RunFolder(folder)
     if recorded.exists():
         run = Run(run_id, name, folder, [])
@@ -389,5 +396,5 @@ def _trace_files(folder: Path, lenient: bool) -> list[Path]:
 
 def _unique_ids(files: list[Path], folder: Path) -> list[str]:
     """File names, or paths below the folder where names repeat."""
-    names = [p.name for p in files]
-    return [n if names.count(n) == 1 else p.relative_to(folder).as_posix() for n, p in zip(names, files, strict=True)]
+    count = Counter(p.name for p in files)
+    return [_as_text(p.name if count[p.name] == 1 else p.relative_to(folder).as_posix()) for p in files]

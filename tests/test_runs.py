@@ -272,6 +272,12 @@ def test_an_import_is_kept_beside_the_file(tmp_path: Path, monkeypatch: pytest.M
     assert (again.is_ready, again.rank, len(again.load().events)) == (True, 1, 2)
 
 
+def test_a_file_of_a_long_name_is_kept_too(tmp_path: Path) -> None:
+    path = trace().write(tmp_path / ("x" * (255 - len(".pt.trace.json")) + ".pt.trace.json"))
+    imported_by(path).load()
+    assert imported_by(path).is_ready
+
+
 def test_a_file_that_changed_is_imported_again(tmp_path: Path) -> None:
     path = trace().write(tmp_path / "t.pt.trace.json")
     imported_by(path).load()

@@ -42,7 +42,10 @@ def json_answer(data: Any, status: int = 200, etag: str | None = None) -> Answer
 
 def json_bytes(data: Any) -> bytes:
     """Strict JSON; numpy values become plain ones, NaN and infinities null."""
-    return msgspec.json.encode(data, enc_hook=_plain)
+    try:
+        return msgspec.json.encode(data, enc_hook=_plain)
+    except UnicodeEncodeError:  # a path that is no Unicode, in a message
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(data, enc_hook=_plain)))
 
 
 def arrow_bytes(table: pa.Table) -> bytes:
@@ -59,3 +62,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     return str(value)
+
+
+def _encodable(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode()
+    if isinstance(data, dict):
+        return {_encodable(key): _encodable(value) for key, value in data.items()}
+    return [_encodable(value) for value in data] if isinstance(data, list) else data

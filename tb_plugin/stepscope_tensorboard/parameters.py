@@ -45,9 +45,12 @@ class Parameters:
         """A list such as ``3,5,7``; empty text is the empty list."""
         text = self.text(name)
         try:
-            return [int(part) for part in text.split(",")] if text else []
+            values = [int(part) for part in text.split(",")] if text else []
         except ValueError:
             raise Problem(400, f"The parameter {name} must be integers with commas between them.") from None
+        if not all(-_INT64 < value < _INT64 for value in values):
+            raise Problem(400, f"The parameter {name} must hold integers of at most 64 bits.")
+        return values
 
     def optional_integers(self, name: str) -> list[int] | None:
         return self.integers(name) if self.has(name) else None

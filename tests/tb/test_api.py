@@ -399,6 +399,7 @@ def test_what_the_browser_has_is_not_sent_again(tmp_path: Path) -> None:
         ("timeline/view", {"t0": "9", "t1": "0", "px": "5", "lanes": ""}, "The parameter t1 must not lie before t0."),
         ("timeline/view", {"t0": "0", "t1": "9", "px": "5", "lanes": "a"}, "The parameter lanes must be integers"),
         ("timeline/view", {"t0": str(1 << 70), "t1": "9", "px": "5", "lanes": ""}, "The parameter t0 must lie between"),
+        ("timeline/arrows", {"t0": "0", "t1": "9", "lanes": f"1,{1 << 70}"}, "The parameter lanes must hold integers"),
         ("timeline/slice", {}, "The parameter row is missing."),
         ("timeline/find", {}, "The parameter name is missing."),
     ],
@@ -461,6 +462,25 @@ def test_a_file_is_imported_in_the_background(tmp_path: Path) -> None:
     assert answer.status == 202
     assert json.loads(answer.body)["detail"].startswith(f"Importing {path.name} (0.0 MB)")
     assert get(api, "summary", **query)["worker"]["step_count"] == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are for other systems")
+def test_names_that_are_no_text_or_very_long(tmp_path: Path) -> None:
+    long = "x" * (255 - len(".pt.trace.json")) + ".pt.trace.json"
+    traced(tmp_path / long)
+    (tmp_path / os.fsdecode(b"run\xff")).mkdir()
+    traced(tmp_path / os.fsdecode(b"run\xff/good\xfe.pt.trace.json"))
+    (tmp_path / os.fsdecode(b"run\xff/bad\xfe.pt.trace.json")).write_text("no trace")
+    api = api_of(tmp_path)
+    runs = {run["id"]: [worker["id"] for worker in run["workers"]] for run in get(api, "runs")["runs"]}
+    assert runs == {".": [long], "run\\udcff": ["bad\\udcfe.pt.trace.json", "good\\udcfe.pt.trace.json"]}
+    for _ in range(2):  # the second time from the cache
+        for worker in (long, "good\\udcfe.pt.trace.json"):
+            run = "." if worker == long else "run\\udcff"
+            assert get(api, "summary", run=run, worker=worker)["worker"]["step_count"] == 1
+        error = get(api, "summary", 500, run="run\\udcff", worker="bad\\udcfe.pt.trace.json")["error"]
+        assert "is not a profiler trace" in error
+        get(api, "runs")
 
 
 def test_an_error_of_ours_is_an_answer_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
