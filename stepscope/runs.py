@@ -24,6 +24,7 @@ from stepscope.errors import StepscopeError
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Events, Lane, Note, Window
 from stepscope.store import RunFolder, StreamReader, WorkerFolder, layout_rows, read_window
 from stepscope.store.layout import PLUGIN_DIR
+from stepscope.store.worker_meta import usable_meta
 
 #: A worker that has not said that it ended counts as running while data is younger than this.
 LIVE_WITHIN_NS = 10_000_000_000
@@ -87,13 +88,13 @@ class RecordedWorker:
     def __init__(self, folder: WorkerFolder) -> None:
         self.folder = folder
         self.id = folder.id
-        self.meta = folder.read_meta()
+        self.meta, damage = usable_meta(folder)
         self.rank: int | None = self.meta.get("rank")
         self.world_size: int | None = self.meta.get("world_size")
         self.host: str | None = self.meta.get("host")
         self.pid: int | None = self.meta.get("pid")
         self.framework: str = self.meta.get("framework") or "unknown"
-        self._damage: dict[str, Note] = {}
+        self._damage: dict[str, Note] = {} if damage is None else {"worker.json": damage}
 
     @property
     def notes(self) -> list[Note]:

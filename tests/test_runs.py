@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stepscope import cache
 from stepscope.errors import StepscopeError
+from stepscope.report import text as report
 from stepscope.runs import FileWorker, RecordedWorker, find_runs, open_run
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, Kind
 from stepscope.store import RunFolder, StreamWriter, WorkerFolder, write_window
+from stepscope.summary import summarize
 from tests.builders import TraceBuilder
 
 MS = 1_000_000
@@ -128,14 +132,27 @@ def test_a_damaged_live_batch_is_counted(tmp_path: Path) -> None:
     assert [(n.code, n.count) for n in worker.notes] == [("dropped_spans", 3), ("damaged_stream", 1)]
 
 
-def test_a_worker_without_a_readable_worker_json_is_a_problem_of_the_run(tmp_path: Path) -> None:
-    recorded(tmp_path / "exp1", rank=0)
-    broken = recorded(tmp_path / "exp1", rank=1)
-    (broken.path / "worker.json").write_text("{")
-    run = open_run(tmp_path / "exp1")
-    assert [w.id for w in run.workers] == ["0-node1-100"]
-    assert len(run.problems) == 1
-    assert "1-node1-101" in run.problems[0]
+@pytest.mark.parametrize("text", ["", "{", '{"rank": 1, "host', "[]", "null", "[" * 100_000, "\xff"])
+def test_a_damaged_worker_json_hides_no_steps(tmp_path: Path, text: str) -> None:
+    broken = recorded(tmp_path / "exp1", rank=1, steps=3)
+    (broken.path / "worker.json").write_text(text, encoding="latin-1")
+    (damaged,) = open_run(tmp_path / "exp1").workers
+    assert (damaged.rank, damaged.host, damaged.pid) == (1, "node1", 101)
+    assert len(damaged.live()) == 6  # three steps with their phase
+    assert [n.code for n in damaged.notes] == ["damaged_meta"]
+
+
+@pytest.mark.parametrize("odd", [None, "x", [1], -1, 10**30, {"a": 1}, [{"a": 1}], {"1": 1}, float("nan")])
+def test_odd_members_of_worker_json_are_left_out(tmp_path: Path, odd: Any) -> None:
+    folder = recorded(tmp_path / "exp1", rank=1, steps=3)
+    meta = folder.read_meta()
+    for key in meta:
+        (folder.path / "worker.json").write_text(json.dumps({**meta, key: odd}))
+        summary = summarize(open_run(tmp_path / "exp1"))
+        json.dumps(summary, allow_nan=False)
+        assert len(summary["workers"][0]["steps"]) == 3
+        assert report.brief(summary)
+        assert "analysis_failed" not in {note["code"] for note in summary["workers"][0]["quality"]}
 
 
 def test_live_while_data_is_fresh_and_the_job_has_not_said_that_it_ended(tmp_path: Path) -> None:

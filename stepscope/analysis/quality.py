@@ -34,6 +34,8 @@ CODES = {
     "duplicate_rank": "Several workers of the run say that they are the same rank; they are kept apart.",
     "unreadable": "A worker could not be read; the other workers' numbers do not include it.",
     "unreadable_window": "A deep window is damaged; its steps have no activity.",
+    "damaged_meta": "worker.json of a recorded worker cannot be read in full; its steps are there, what else it tells "
+    "may not be.",
     "damaged_stream": "Parts of an always-on stream could not be decoded; steps or samples are missing.",
     "analysis_failed": "An analysis met events that it cannot handle; its numbers are null, the others hold.",
     "no_steps": "There is no step marker, so nothing is known by step.",

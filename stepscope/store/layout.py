@@ -45,8 +45,8 @@ def read_json(path: Path) -> dict:
         StepscopeError: the file is missing, unreadable or no JSON object.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda _: None)
+    except (OSError, ValueError, RecursionError) as error:
         raise StepscopeError(f"{path}: cannot be read as JSON ({error}).") from error
     if not isinstance(data, dict):
         raise StepscopeError(f"{path}: expected a JSON object, found {type(data).__name__}.")

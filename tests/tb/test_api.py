@@ -116,13 +116,15 @@ def test_an_imported_file_tells_its_rank(tmp_path: Path) -> None:
     assert (worker["rank"], worker["world_size"], worker["framework"]) == (1, 2, "pytorch")
 
 
-def test_a_running_job_is_live_and_what_cannot_be_opened_is_told(tmp_path: Path) -> None:
+def test_a_running_job_is_live_and_what_is_damaged_is_told(tmp_path: Path) -> None:
     RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
     broken = RecordedRun(tmp_path / "exp1", rank=1)
     (broken.folder.path / "worker.json").write_text("{")
-    (run,) = get(api_of(tmp_path), "runs")["runs"]
-    assert (run["live"], [w["live"] for w in run["workers"]]) == (True, [True])
-    assert "1-node1-4117" in run["error"]
+    api = api_of(tmp_path)
+    (run,) = get(api, "runs")["runs"]
+    assert (run["live"], [w["rank"] for w in run["workers"]]) == (True, [0, 1])
+    (note, *_) = get(api, "summary", run="exp1", worker="1-node1-4117")["worker"]["quality"]
+    assert note["code"] == "damaged_meta"
 
 
 def test_a_run_that_comes_later_is_found(tmp_path: Path) -> None:
