@@ -57,17 +57,13 @@ def _number(environ: Mapping[str, str], name: str) -> int | None:
 
 def accelerators() -> frozenset[str]:
     """Device types that a copy from the host can go to. Does not initialise any of them."""
-    types = {name for name in ("cuda", "xpu", "mps") if _is_available(name)}
+    backends = {"cuda": torch.cuda, "xpu": getattr(torch, "xpu", None), "mps": torch.backends.mps}
+    types = {name for name, backend in backends.items() if backend is not None and backend.is_available()}
     if hasattr(torch, "accelerator") and torch.accelerator.is_available():
         current = torch.accelerator.current_accelerator()
         if current is not None:
             types.add(current.type)
     return frozenset(types)
-
-
-def _is_available(name: str) -> bool:
-    backend = getattr(torch, name, None) or getattr(torch.backends, name, None)
-    return backend is not None and bool(backend.is_available())
 
 
 def devices() -> list[dict[str, Any]]:

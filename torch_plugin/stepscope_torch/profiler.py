@@ -170,7 +170,7 @@ class Profiler:
             Backward(loop, self._part_failed),
             OptimizerStep(loop, self._part_failed, self.optimizers),
         ]
-        device_types = environment.accelerators()
+        device_types = self._accelerators()
         if device_types:
             self._parts.append(HostToDevice(loop, self._part_failed, device_types))
         self._sessions.install()
@@ -183,6 +183,13 @@ class Profiler:
             self._start_monitor()
         atexit.register(self.stop)
         self._windows.at_boundary(0, 0, None)  # a plan may begin with the very first step
+
+    def _accelerators(self) -> frozenset[str]:
+        try:
+            return environment.accelerators()
+        except Exception as error:
+            self._part_failed("h2d", error)
+            return frozenset()
 
     def _options(self) -> dict[str, Any]:
         plan = self.schedule
