@@ -15,6 +15,9 @@ from stepscope.errors import StepscopeError
 # zstd: 3 to 6 times smaller than plain on spans, and the codec runs without the GIL.
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
+#: How each message begins (Arrow IPC format, "encapsulated messages"); the size of its metadata follows.
+_BEGIN = b"\xff\xff\xff\xff"
+
 # What pyarrow raises on bytes that are no message: a damaged length is a failed allocation.
 _UNREADABLE = (pa.ArrowException, OSError, MemoryError)
 
@@ -51,7 +54,7 @@ class StreamWriter:
 class StreamReader:
     """Reads a stream that may still be written or was cut; each ``read`` gives what came since the last.
 
-    ``damaged`` counts batches of full length whose content could not be decoded; they are left out.
+    ``damaged`` counts the places whose bytes could not be decoded; the batches before and behind them are read.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -69,42 +72,68 @@ class StreamReader:
         try:
             with open(self.path, "rb") as file:
                 file.seek(self._offset)
-                data = pa.BufferReader(file.read())
+                data = file.read()
         except OSError as error:
             raise StepscopeError(f"{self.path}: cannot be read ({error.strerror}).") from error
         batches: list[pa.RecordBatch] = []
-        messages = pa.ipc.MessageReader.open_stream(data)
-        begin = self._offset
-        while True:
-            try:
-                message = messages.read_next_message()
-            except (StopIteration, *_UNREADABLE):  # the end for now: nothing more, or a cut message
-                return pa.Table.from_batches(batches, self.schema)
-            if message.type == "schema":
-                self._check(message)
+        at = 0
+        while at < len(data):
+            message, end = _message(data, at)
+            decoded = self._decode(message)
+            if decoded is not None:
+                batches += decoded
+                at = end
+            elif (following := _next_message(data, at + 1)) is not None:
+                self.damaged += 1
+                at = following
+            elif message is not None:
+                self.damaged += 1
+                at = end
             else:
-                batches += self._decode(message)
-            self._offset = begin + data.tell()
+                break  # the end for now: a cut message, or the mark of the end
+        self._offset += at
+        if self._offset == 0 and not self.damaged and not data.startswith(_BEGIN[: len(data)]):
+            self.damaged = 1  # no message, and no begin of one that is still being written
+        return pa.Table.from_batches(batches, self.schema)
 
-    def _check(self, message: pa.ipc.Message) -> None:
+    def _decode(self, message: pa.ipc.Message | None) -> list[pa.RecordBatch] | None:
+        """The batch that a message holds, none for the schema; None where it cannot be decoded."""
+        if message is None:
+            return None
         try:
-            same = pa.ipc.read_schema(message).equals(self.schema)
+            if message.type == "schema":
+                same = pa.ipc.read_schema(message).equals(self.schema)
+            else:
+                batch = pa.ipc.read_record_batch(message, self.schema)
+                batch.validate(full=True)
+                return [batch]
         except _UNREADABLE:
-            self.damaged += 1  # the batches may still be whole
-            return
+            return None
         if not same:
             raise StepscopeError(
                 f"{self.path}: holds other columns than this version writes; it was made by another version."
             )
+        return []
 
-    def _decode(self, message: pa.ipc.Message) -> list[pa.RecordBatch]:
-        try:
-            batch = pa.ipc.read_record_batch(message, self.schema)
-            batch.validate(full=True)
-        except _UNREADABLE:
-            self.damaged += 1
-            return []
-        return [batch]
+
+def _message(data: bytes, at: int) -> tuple[pa.ipc.Message | None, int]:
+    """The message that begins at a byte, None where none does, and the first byte behind it."""
+    source = pa.BufferReader(pa.py_buffer(data).slice(at))
+    try:
+        message = pa.ipc.MessageReader.open_stream(source).read_next_message()
+    except (StopIteration, *_UNREADABLE):
+        return None, at
+    return message, at + source.tell()
+
+
+def _next_message(data: bytes, at: int) -> int | None:
+    """Where the next whole message begins, from a byte on."""
+    while (at := data.find(_BEGIN, at)) >= 0:
+        size = int.from_bytes(data[at + 4 : at + 8], "little", signed=True)
+        if 0 < size < len(data) - at and _message(data, at)[0] is not None:
+            return at
+        at += 1
+    return None
 
 
 def read_stream(path: Path, schema: pa.Schema) -> pa.Table:

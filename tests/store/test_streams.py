@@ -106,11 +106,37 @@ def test_a_damaged_batch_hides_no_other(tmp_path: Path) -> None:
     assert reader.damaged == 1
 
 
-def test_bytes_that_are_no_stream_hold_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["overwritten", "zeros", "taken out", "put in"])
+def test_damage_anywhere_costs_at_most_the_batches_it_touches(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "live.arrows"
-    for data in (b"", b"\0" * 4096, b"not a stream at all, just some text", b"\xff" * 100):
+    writer = StreamWriter(path, LIVE_SCHEMA)
+    edges = [0]
+    for i in range(4):
+        writer.append(batch(10 * i, 10))
+        edges.append(writer.tell())
+    writer.close()
+    data = path.read_bytes()
+    for at in range(0, edges[-1], 8):
+        bad = {"overwritten": b"\xa5" * 32, "zeros": b"\0" * 32, "taken out": b"", "put in": b"\xa5" * 32}[kind]
+        behind = at if kind == "put in" else at + 32
+        path.write_bytes(data[:at] + bad + data[behind:])
+        touched = {i for i in range(4) if at < edges[i + 1] and behind > edges[i]}
+        reader = StreamReader(path, LIVE_SCHEMA)
+        found = times(reader.read())
+        untouched = [t for i in range(4) if i not in touched for t in range(10 * i, 10 * i + 10)]
+        assert set(untouched) <= set(found), f"{kind} at byte {at}"
+        assert len(found) == 40 or reader.damaged == 1 or behind > edges[3], f"{kind} at byte {at}"
+        assert times(reader.read()) == []
+
+
+def test_bytes_that_are_no_stream_hold_nothing_and_that_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "live.arrows"
+    for data, damaged in ((b"", 0), (b"\0" * 4096, 1), (b"not a stream at all, just some text", 1), (b"\xff" * 3, 0)):
         path.write_bytes(data)
-        assert read_stream(path, LIVE_SCHEMA).num_rows == 0
+        reader = StreamReader(path, LIVE_SCHEMA)
+        for _ in range(2):
+            assert reader.read().num_rows == 0
+            assert reader.damaged == damaged
 
 
 def test_a_missing_file_and_another_schema_are_told(tmp_path: Path) -> None:
