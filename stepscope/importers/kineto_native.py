@@ -89,7 +89,7 @@ def _scan(text: bytes, start: int, end: int) -> Rows | None:
         seen=seen,
         missing=missing,
         other=other,
-        metadata=[Metadata(*event) for event in metadata],
+        metadata=[Metadata(name, pid, tid, args or b"null") for name, pid, tid, args in metadata],
     )
 
 

@@ -28,7 +28,9 @@ DROPPED_INSTANTS = "ThreadpoolListener::"
 
 #: Lines of a device plane that hold device work; the rest are views derived from them.
 _WORK_LINE = re.compile(r"Stream\b|(?:Async )?XLA Ops")
-_DATALOADER = re.compile(r"Iterator::|IteratorGetNext")
+#: The loop fetches a batch. The stages of tf.data (``Iterator::*``) are operators: most run in the background,
+#: beside compute, and as "data loader" they would claim steps that never wait.
+_DATALOADER = re.compile(r"IteratorGetNext")
 _MEMORY = re.compile(r"Memory(?:Allocation|Deallocation)$")
 _DEVICE_API = re.compile(r"(?:cu|cuda|hip)[A-Z]")
 _COPY = re.compile(r"mem(?:cpy|set)", re.IGNORECASE)

@@ -51,7 +51,7 @@ class Dictionary {
       h = mix(h ^ word);
     }
     word = 0;
-    std::memcpy(&word, p, size);
+    if (size) std::memcpy(&word, p, size);
     return mix(h ^ word);
   }
 
@@ -62,7 +62,7 @@ class Dictionary {
   int32_t last_ = -1;
 
   static bool same(Slice a, Slice b) {
-    return a.size == b.size && std::memcmp(a.at, b.at, static_cast<size_t>(a.size)) == 0;
+    return a.size == b.size && (a.size == 0 || std::memcmp(a.at, b.at, static_cast<size_t>(a.size)) == 0);
   }
   static uint64_t mix(uint64_t h) {
     h *= 0xbf58476d1ce4e5b9u;
