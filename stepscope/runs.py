@@ -153,7 +153,11 @@ class RecordedWorker:
 
     def _stream(self, path: Path, schema: pa.Schema) -> pa.Table:
         reader = StreamReader(path, schema)
-        table = reader.read()
+        try:
+            table = reader.read()
+        except StepscopeError as error:
+            self._damage[path.name] = Note("damaged_stream", 1, str(error))
+            return schema.empty_table()
         if reader.damaged:
             detail = f"{path.name}: batches could not be decoded and are left out; the others are shown."
             self._damage[path.name] = Note("damaged_stream", reader.damaged, detail)

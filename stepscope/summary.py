@@ -162,6 +162,9 @@ def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -
         workers.append(analysis.to_dict(micro))
     if not analyses:
         raise refused[0] if refused else StepscopeError(f"{run.path}: this run has no worker to read yet.")
+    resources = run_resources(run.workers)
+    for worker, about in zip(run.workers, workers, strict=True):
+        note_damage(worker, about)
     _name_apart(workers)
     note_ranks(workers)
     return {
@@ -170,7 +173,7 @@ def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -
         "workers": workers,
         "step_time_ns": step_time(a.steps for a in analyses),
         "micro_step_time_ns": micro_step_time((a.steps, a.micro) for a in analyses),
-        "resources": run_resources(run.workers),
+        "resources": resources,
         "findings": [],
         "problems": list(run.problems),
     }
@@ -199,8 +202,8 @@ def analyse_worker(worker: Worker) -> Analysis:
         StepscopeError: the worker cannot be read.
     """
     notes = Notes()
+    live = worker.live()  # first: the worker's notes tell what of it was damaged
     windows = _windows(worker, notes)
-    live = worker.live()
     capture = merge([w.events for w in windows])
     meta = worker.meta or {}
 
@@ -368,6 +371,14 @@ def run_resources(workers: Iterable[Worker]) -> dict[str, Any] | None:
     if not by_host:
         return None
     return {host: {m: asdict(r) for m, r in resources(tables).items()} for host, tables in by_host.items()}
+
+
+def note_damage(worker: Worker, about: dict[str, Any]) -> None:
+    """Add what proved damaged after the analysis, when the monitor's samples were read."""
+    known = {note["detail"] for note in about["quality"]}
+    late = [n for n in worker.notes if n.code == "damaged_stream" and n.detail not in known]
+    if late:
+        _judge(about, [*_notes_of(about), *late])
 
 
 def note_ranks(workers: Sequence[dict[str, Any]]) -> None:

@@ -114,6 +114,23 @@ class TestRecordedRun:
         assert len(worker["steps"]) == 6
         assert [n["code"] for n in worker["quality"]] == ["unreadable_window"]
 
+    def test_damaged_streams_are_told(self, tmp_path):
+        folder = record(tmp_path / "exp", windows=[deep_window(2, 3)])
+        folder.live_path().write_bytes(b"no stream")
+        folder.monitor_path().write_bytes(b"\0" * 100)
+        (worker,) = summarize(open_run(tmp_path / "exp"))["workers"]
+        assert len(worker["steps"]) == 2  # those of the window
+        told = [(n["code"], n["detail"].split(":")[0]) for n in worker["quality"]]
+        assert told == [("damaged_stream", "live-000001.arrows"), ("damaged_stream", "monitor-000001.arrows")]
+
+    def test_a_stream_of_other_columns_hides_no_window(self, tmp_path):
+        folder = record(tmp_path / "exp", windows=[deep_window(2, 3)])
+        folder.live_path().unlink()
+        StreamWriter(folder.live_path(), MONITOR_SCHEMA).close()
+        (worker,) = summarize(open_run(tmp_path / "exp"))["workers"]
+        assert len(worker["steps"]) == 2
+        assert "another version" in worker["quality"][0]["detail"]
+
 
 class TestRun:
     def test_step_times_of_all_workers(self, tmp_path):

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from stepscope.resources import ResourceHistory
 from stepscope.runs import FileWorker, Worker
-from stepscope.summary import Analysis, analyse_worker, run_resources
+from stepscope.summary import Analysis, analyse_worker, note_damage, run_resources
 from stepscope.timeline import Timeline
 from stepscope_tensorboard.answers import Pending
 from stepscope_tensorboard.imports import Imports
@@ -31,6 +31,7 @@ class Summarised:
         self.updated_ns = worker.updated_ns  # taken before reading: what comes in meanwhile is not missed later
         self.analysis: Analysis = analyse_worker(worker)
         self.resources = run_resources([worker])
+        note_damage(worker, self.analysis.summary)
         self.nbytes = _ANALYSIS_BYTES + _STEP_BYTES * (0 if self.analysis.steps is None else len(self.analysis.steps))
 
 
