@@ -72,7 +72,7 @@ def test_a_tensorflow_cpu_file(tmp_path: Path) -> None:
     events = window.events
     assert (window.framework, window.host, window.rank) == ("tensorflow", "node-a", None)
     assert events.kind.tolist() == [
-        Kind.STEP, Kind.OP, Kind.DATALOADER, Kind.DATALOADER, Kind.OP, Kind.MEMORY, Kind.MEMORY,
+        Kind.STEP, Kind.OP, Kind.DATALOADER, Kind.OP, Kind.OP, Kind.MEMORY, Kind.MEMORY,
     ]  # fmt: skip
     assert events.step.tolist() == [100, *[NONE] * 6]
     assert events.ts_ns[0] == START_NS + 14_211 + 1_000
