@@ -31,7 +31,7 @@ def read_origin(header: dict[str, Any], file_name: str, notes: Notes) -> Origin:
     """Combine the header (``distributedInfo`` and others) and the file name."""
     origin = Origin(devices=_devices(header.get("deviceProperties")))
     info = _as_dict(header.get("distributedInfo"))
-    origin.world_size = _as_int(info.get("world_size"))
+    origin.world_size = _as_positive(info.get("world_size"))
     add_rank(origin, _as_int(info.get("rank")), file_name, notes)
     origin.host, origin.pid = host_and_pid(file_name)
     if isinstance(header.get("host_name"), str) and header["host_name"]:
@@ -71,8 +71,8 @@ def _devices(properties: Any) -> list[Device]:
             Device(
                 id=i if number is None else number,
                 name=name if isinstance(name, str) and name else None,
-                sm_count=_as_int(rest.pop("numSms", None)),
-                memory_bytes=_as_int(rest.pop("totalGlobalMem", None)),
+                sm_count=_as_positive(rest.pop("numSms", None)),
+                memory_bytes=_as_positive(rest.pop("totalGlobalMem", None)),
                 properties=rest,
             )
         )
@@ -89,12 +89,15 @@ def _as_dict(value: Any) -> dict[str, Any]:
 
 
 def _as_int(value: Any) -> int | None:
+    """A whole number of at most 64 bits, however it is written."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,19}", value):
-        return int(value)
-    return None
+    is_whole = isinstance(value, float) and value.is_integer()
+    if is_whole or (isinstance(value, str) and re.fullmatch(r"-?\d{1,19}", value)):
+        value = int(value)
+    return value if isinstance(value, int) and abs(value) < 2**63 else None
+
+
+def _as_positive(value: Any) -> int | None:
+    number = _as_int(value)
+    return number if number is not None and number > 0 else None

@@ -1,5 +1,6 @@
 """What a well-formed Kineto trace becomes: columns, lanes, args, pairs, and what is left out."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -302,3 +303,20 @@ def test_names_of_trace_files() -> None:
     good = ("a.pt.trace.json", "A.JSON", "b.json.gz", "/x/c.xplane.pb", "host.xplane.pb.gz")
     assert all(is_trace_name(name) for name in good)
     assert not any(is_trace_name(name) for name in ("a.pb", "events.parquet", "json", "a.json.tmp"))
+
+
+@pytest.mark.parametrize("odd", [-1, 0, 10**30, -(10**30), True, "x", None, [], {}, 1.5])
+def test_odd_numbers_in_the_header_are_unknown(tmp_path: Path, odd: object) -> None:
+    header = {
+        "distributedInfo": {"rank": odd, "world_size": odd},
+        "deviceProperties": [{"id": odd, "name": "A", "numSms": odd, "totalGlobalMem": odd}],
+        "baseTimeNanoseconds": odd,
+        "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}],
+    }
+    (tmp_path / "t.json").write_text(json.dumps(header))
+    window = import_file(tmp_path / "t.json")
+    assert window.rank in (None, 0)
+    assert window.world_size is None
+    (device,) = window.devices
+    assert (device.id in (-1, 0), device.sm_count, device.memory_bytes) == (True, None, None)
+    assert window.events.ts_ns.tolist() == [1000]
