@@ -7,12 +7,15 @@ temporary files. ``python -m stepscope.cache FILE`` fills it: a viewer imports i
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from stepscope import importers
@@ -25,6 +28,8 @@ IMPORTER_VERSION = 2
 
 #: Bytes of a file's name that stand in that of its entry, which file systems bound by 255.
 _LONGEST_NAME = 150
+#: A folder that was begun longer ago belongs to no import that goes on.
+_LEFT_AFTER_S = 3600
 
 
 def _key(path: Path) -> str:
@@ -106,10 +111,25 @@ def load(path: Path) -> Window:
         try:
             place.mkdir(parents=True, exist_ok=True)
             write_window(place / _key(path), window)
-            break
         except (OSError, StepscopeError):
             continue
+        with contextlib.suppress(OSError):
+            _tidy(place, path)
+        break
     return window
+
+
+def _tidy(place: Path, path: Path) -> None:
+    """Remove what is kept of former states of the file, and what imports that were killed have left."""
+    key = _key(path)
+    name = re.escape(key[: key.rindex(".")]) + r"\.\d+-\d+-v(\d+)"
+    for found in place.iterdir():
+        kept = re.fullmatch(name, found.name)
+        begun = re.fullmatch(rf"\.{name}\.\w+\.tmp", found.name)
+        if (kept and found.name != key and int(kept[1]) <= IMPORTER_VERSION) or (
+            begun and time.time() - found.stat().st_mtime > _LEFT_AFTER_S
+        ):
+            shutil.rmtree(found, ignore_errors=True)
 
 
 def main(argv: list[str] | None = None) -> int:

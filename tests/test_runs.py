@@ -304,6 +304,22 @@ def test_a_file_that_changed_is_imported_again(tmp_path: Path) -> None:
     assert len(worker.load().events) == 3
 
 
+def test_the_cache_keeps_one_state_of_a_file_and_nothing_that_was_broken_off(tmp_path: Path) -> None:
+    path = trace().write(tmp_path / "t.pt.trace.json")
+    imported_by(path).load()
+    first = cache.entry(path)
+    assert first is not None
+    begun, left = (first.with_name(f".{first.name}.{i:08x}.tmp") for i in (1, 2))
+    later = first.with_name(first.name.replace(f"-v{cache.IMPORTER_VERSION}", f"-v{cache.IMPORTER_VERSION + 1}"))
+    other = first.with_name("t.pt.trace.json.more.5-5-v1")  # of another file
+    for folder in (begun, left, later, other):
+        folder.mkdir()
+    os.utime(left, (5, 5))
+    trace().op("aten::add", 70, 5).write(path)
+    imported_by(path).load()
+    assert set(first.parent.iterdir()) == {cache.entry(path), begun, later, other}
+
+
 def test_beside_a_read_only_file_the_users_cache_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = trace().write(tmp_path / "data" / "t.pt.trace.json")
     # A file where the folder would be made: the tests may run as root, whom no permission stops.
