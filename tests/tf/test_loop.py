@@ -128,6 +128,18 @@ def test_a_window_of_a_loop(tmp_path, tf):
     assert sorted(numbers) == [60, 70]
 
 
+def test_the_window_of_a_loop_holds_the_wait_of_its_first_step(tmp_path, tf):
+    with record(tmp_path / "run", window=(1, 2)):
+        for x in stepscope_tf.data(tf.data.Dataset.range(5)):
+            with stepscope_tf.step():
+                tf.square(x)
+    run = read(tmp_path / "run")
+    live = run.worker.live()
+    opened = int(live.end_ns[live.of_kind(Kind.OVERHEAD)].min())
+    first_wait = int(live.ts_ns[live.of_kind(Kind.PHASE) & (live.step == 1)].min())
+    assert opened <= first_wait
+
+
 def test_an_error_of_ours_switches_the_steps_off_only(tmp_path, tf, monkeypatch):
     from stepscope_tf.session import Session
 

@@ -123,6 +123,8 @@ class data(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         iterator = iter(self._batches)
         while True:
+            if _loop is not None:
+                _loop.before_wait()
             began = perf_counter_ns()
             try:
                 batch = next(iterator)
@@ -146,6 +148,11 @@ class _Loop:
         self._number: int | None = None  # of the open step
         self._begin_ns = 0
         self._waits: list[tuple[int, int]] = []
+
+    def before_wait(self) -> None:
+        """The wait for a batch belongs to the step after it: a deep window that is due has to hold it too."""
+        if self._is_on and self._number is None:
+            self.session.before_wait()
 
     def waited(self, began_ns: int, ended_ns: int) -> None:
         if not self._is_on:

@@ -209,6 +209,11 @@ class Session:
         if self.window is not None:
             self.window.before_step(self.next_step, number)
 
+    def before_wait(self) -> None:
+        """The next step begins with the wait for its batch: the deep window may open."""
+        if self.window is not None:
+            self.window.open_if_due(self.next_step)
+
     def after_step(self) -> None:
         """A step and its rows are done; ``next_step`` is already the one after it."""
         if self.recorder is not None:

@@ -92,15 +92,22 @@ class DeepWindow:
         Args:
             number: what the training calls the step.
         """
-        if not self._is_open and (self._first is None or step < self._first):
+        self.open_if_due(step)
+        if not self._is_open:
             return
         try:
-            if not self._is_open:
-                self._start(step)
-            if self._is_open:
-                # The name and `_r` are what other tools find a step by; Keras' own batch number restarts each epoch.
-                self._marker = self._trace("train", step_num=number, _r=1)
-                self._marker.__enter__()
+            # The name and `_r` are what other tools find a step by; Keras' own batch number restarts each epoch.
+            self._marker = self._trace("train", step_num=number, _r=1)
+            self._marker.__enter__()
+        except Exception as error:
+            self._give_up(error)
+
+    def open_if_due(self, step: int) -> None:
+        """Step ``step`` of this recording comes next: open the window if it begins with that step."""
+        if self._is_open or self._first is None or step < self._first:
+            return
+        try:
+            self._start(step)
         except Exception as error:
             self._give_up(error)
 
