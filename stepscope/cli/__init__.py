@@ -40,8 +40,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"stepscope: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # The reader (head, a pager) has left. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141  # what a shell reports for SIGPIPE
+        _drop_output()
+        return 141  # what a shell reports for SIGPIPE: the reader (head, a pager) has left
+    except OSError as error:
+        about = f"{error.filename}: " if error.filename else "the output cannot be written: "
+        print(f"stepscope: {printable(about + (error.strerror or str(error)))}.", file=sys.stderr)
+        _drop_output()
+        return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _drop_output() -> None:
+    """What is still buffered has nowhere to go: Python would complain again when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,8 +15,15 @@ HELP = "open TensorBoard with the Stepscope tab"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logdir", help="the folder that holds the runs")
-    parser.add_argument("--port", type=int, help="port to serve on (default: 6006, or the next free one)")
+    parser.add_argument("--port", type=_port, help="port to serve on (default: 6006, or the next free one)")
     parser.add_argument("--host", help="address to serve on (default: this machine only)")
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port < 1 << 16:
+        raise argparse.ArgumentTypeError(f"{port} is no port; give 0 to 65535")
+    return port
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,7 +41,7 @@ def start(logdir: str, port: int | None = None, host: str | None = None) -> str:
     """Serve in the background of this process; the address.
 
     Raises:
-        StepscopeError: TensorBoard cannot start, for example because the port is taken.
+        StepscopeError: TensorBoard cannot start, for example because the port is taken or the address unknown.
     """
     from tensorboard import default, program
 
@@ -44,11 +51,11 @@ def start(logdir: str, port: int | None = None, host: str | None = None) -> str:
     if StepscopePlugin not in plugins:  # a checkout that is not installed has no entry point
         plugins.append(StepscopePlugin)
     server = program.TensorBoard(plugins=plugins)
-    flags = ["--logdir", logdir]
+    flags = [f"--logdir={logdir}"]
     flags += ["--port", str(port)] if port is not None else []
     flags += ["--host", host] if host is not None else []
     server.configure(argv=["stepscope view", *flags])
     try:
         return server.launch()
-    except program.TensorBoardServerException as error:
-        raise StepscopeError(f"TensorBoard cannot start: {error}") from error
+    except (program.TensorBoardServerException, SystemExit) as error:  # it exits where the address is unknown
+        raise StepscopeError(f"TensorBoard cannot start on {host or 'this machine'}: {error}") from error

@@ -167,6 +167,15 @@ class TestImport:
 
 
 class TestPaths:
+    @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+    @pytest.mark.parametrize("how", ["text", "json"])
+    def test_a_full_disk(self, how, file):
+        command = [sys.executable, "-m", "stepscope", "summary", str(file), "--format", how]
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+        assert "No space left" in done.stderr
+
     @pytest.mark.parametrize("command", ["summary", "view", "import"])
     @pytest.mark.parametrize("letter", ["n", "\\"])
     def test_a_name_that_is_too_long(self, command, letter, tmp_path, capsys):
@@ -216,6 +225,18 @@ class TestView:
     def test_a_missing_log_directory(self, tmp_path, capsys):
         assert main(["view", str(tmp_path / "none")]) == 2
         assert "none" in one_line(capsys)
+
+    @pytest.mark.parametrize("port", ["-1", "65536", "http", ""])
+    def test_a_port_that_is_none(self, port, tmp_path, capsys):
+        with pytest.raises(SystemExit) as exit:
+            main(["view", str(tmp_path), "--port", port])
+        assert exit.value.code == 2
+        assert "--port" in capsys.readouterr().err
+
+    @pytest.mark.slow
+    def test_an_address_that_is_none(self, tmp_path, capsys):
+        assert main(["view", str(tmp_path), "--host", "999.1.1.1", "--port", "0"]) == 2
+        assert "999.1.1.1" in capsys.readouterr().err
 
     def test_without_tensorboard(self, tmp_path, capsys, monkeypatch):
         monkeypatch.setattr("stepscope.cli.view.find_spec", lambda name: None)
