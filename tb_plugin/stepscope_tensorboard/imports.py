@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +19,10 @@ from stepscope_tensorboard.answers import Pending, Problem
 _AT_ONCE = 2
 #: How long a request waits before it answers that the import goes on: most files are done by then.
 _WAIT_S = 2.0
+#: What failed is tried again no sooner than this, nor than a multiple of the time it took.
+_REST_S = 10.0
+_REST_FACTOR = 20
+_LONGEST_REST_S = 600.0
 
 # The child imports what this process would, whatever the environment and the working directory are.
 _CHILD = (
@@ -33,14 +38,15 @@ class Imports:
         self._wait_s = wait_s
         self._lock = threading.Lock()
         self._running: dict[tuple[str, int, int], _Child] = {}
-        self._failed: dict[tuple[str, int, int], str] = {}
+        self._failed: dict[tuple[str, int, int], tuple[str, float]] = {}
 
     def need(self, path: Path) -> None:
         """Return when the file is in the cache.
 
         Raises:
             Pending: it is being imported.
-            Problem: it is missing, or it cannot be imported (said once for each version of the file).
+            Problem: it is missing, or it cannot be imported. What failed is tried again after a while, since the
+                reason may have been another than the file: a full disk, no memory, a file put in its place.
         """
         if cache.entry(path) is not None:
             return
@@ -50,8 +56,9 @@ class Imports:
             raise Problem(404, f"{path}: {error.strerror}.") from error
         key = (str(path), stat.st_size, stat.st_mtime_ns)
         with self._lock:
-            if key in self._failed:
-                raise Problem(500, self._failed[key])
+            sentence, due = self._failed.get(key, ("", 0.0))
+            if time.monotonic() < due:
+                raise Problem(500, sentence)
             if key not in self._running:
                 if sum(child.runs for child in self._running.values()) >= _AT_ONCE:
                     raise Pending(f"Waiting to import {path.name}: other files are being imported.")
@@ -61,10 +68,13 @@ class Imports:
             raise Pending(f"Importing {path.name} ({stat.st_size / 1e6:.1f} MB).")
         with self._lock:
             self._running.pop(key, None)
-            if child.error:
-                self._failed[key] = child.error
+            if child.error is None:
+                self._failed.pop(key, None)
+            else:
+                rest_s = min(max(_REST_S, _REST_FACTOR * child.took_s), _LONGEST_REST_S)
+                self._failed[key] = (child.error, time.monotonic() + rest_s)
         if child.error:
-            raise Problem(500, child.error)
+            raise Problem(500 if os.path.exists(path) else 404, child.error)
 
     def stop(self) -> None:
         """End the imports that run."""
@@ -79,6 +89,7 @@ class _Child:
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
         self._lock = threading.Lock()
         self._error: str | None = None
+        self._began = time.monotonic()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _CHILD, json.dumps(sys.path), str(path.absolute())],
             stdin=subprocess.DEVNULL,
@@ -97,6 +108,11 @@ class _Child:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+    @property
+    def took_s(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self._began
 
     @property
     def error(self) -> str | None:

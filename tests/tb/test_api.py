@@ -13,6 +13,7 @@ import pytest
 
 from stepscope.runs import open_run
 from stepscope.summary import summarize
+from stepscope_tensorboard import imports
 from stepscope_tensorboard.answers import ARROW, JSON, Answer
 from stepscope_tensorboard.api import Api, memory_from_environment
 from stepscope_tensorboard.logdirs import Root, roots
@@ -444,6 +445,21 @@ def test_a_file_that_is_no_trace_says_why_each_time_and_is_parsed_once(tmp_path:
     assert get(api, "timeline/tree", 500, **at)["error"] == first
     assert get(api, "runs")["runs"][0]["id"] == "r"
     traced(path)  # repaired
+    assert get(api, "summary", **at)["worker"]["step_count"] == 1
+
+
+def test_an_import_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = traced(tmp_path / "r" / "t.pt.trace.json")
+    data, state = path.read_bytes(), path.stat()
+    path.write_bytes(b"x" * len(data))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    monkeypatch.setattr(imports, "_REST_S", 0.0)
+    monkeypatch.setattr(imports, "_REST_FACTOR", 0.0)
+    api = api_of(tmp_path)
+    at = {"run": "r", "worker": path.name}
+    assert "not a profiler trace" in get(api, "summary", 500, **at)["error"]
+    path.write_bytes(data)  # of the same size and time, as a copy that keeps them makes it
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert get(api, "summary", **at)["worker"]["step_count"] == 1
 
 
