@@ -212,6 +212,23 @@ def test_a_failing_converter_leaves_the_trace_and_a_note(tmp_path, monkeypatch):
     assert trace.name in note.detail
 
 
+def test_a_trace_that_torch_could_not_write_leaves_a_note_and_no_rest(tmp_path, monkeypatch):
+    def fail(self, path):  # as Kineto does where the disk is full
+        with open(path + ".tmp", "w") as file:
+            file.write("{")
+
+    monkeypatch.setattr(torch.profiler.profile, "export_chrome_trace", fail)
+    model = make_model()
+    with profiler(tmp_path, model, schedule=Schedule(skip_first=2, active=1)):
+        train(model, 6)
+    recording = read(tmp_path)
+    assert recording.complete_steps() == list(range(6))
+    (note,) = recording.notes
+    assert note.code == "window_not_converted"
+    assert "could not write" in note.detail
+    assert list(recording.worker.folder.path.glob(".*")) == []
+
+
 def test_an_error_in_torchs_profiler_ends_the_windows_and_nothing_else(tmp_path, monkeypatch):
     def refuse(self):
         raise RuntimeError("no profiler today")

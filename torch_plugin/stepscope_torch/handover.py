@@ -14,6 +14,11 @@ log = logging.getLogger("stepscope")
 #: Seconds of waiting after which the log says what is waited for.
 _SAY_AFTER_S = 3.0
 
+_NOT_WRITTEN = (
+    "torch could not write the trace of a deep window: the disk is full, or the folder has a name that torch "
+    "cannot write to."
+)
+
 
 class Handover:
     """The conversions of one worker."""
@@ -32,6 +37,11 @@ class Handover:
         window = folder.path / "windows" / f"{self._last_number:06d}"
         trace = folder.path / f".{window.name}.pt.trace.json"
         profile.export_chrome_trace(str(trace))
+        if not trace.exists():  # torch tells of it on standard error only, and leaves what it could write
+            trace.with_name(trace.name + ".tmp").unlink(missing_ok=True)
+            log.warning("stepscope: %s", _NOT_WRITTEN)
+            self.recorder.note("window_not_converted", _NOT_WRITTEN)
+            return
         self._running.append(Conversion(trace, window))
 
     def collect(self) -> None:
