@@ -30,6 +30,14 @@ from stepscope.store.worker_meta import usable_meta
 LIVE_WITHIN_NS = 10_000_000_000
 
 
+_UNFINISHED = Note(
+    "unfinished_recording",
+    1,
+    f"The process never said that it ended, and wrote nothing for {LIVE_WITHIN_NS // 10**9} s: it was killed, hangs, "
+    "or its disk is full. What it wrote until then is here.",
+)
+
+
 class Worker(Protocol):
     """One process of a run."""
 
@@ -100,6 +108,8 @@ class RecordedWorker:
     def notes(self) -> list[Note]:
         """The recorder's notes, and what proved damaged in the files read so far."""
         told = [Note(n["code"], n["count"], n["detail"]) for n in self.meta.get("notes", [])]
+        if self.meta.get("ended_ns") is None and not self.is_live and "worker.json" not in self._damage:
+            told.append(_UNFINISHED)
         return told + list(self._damage.values())
 
     @property

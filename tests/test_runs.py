@@ -13,7 +13,7 @@ import pytest
 from stepscope import cache
 from stepscope.errors import StepscopeError
 from stepscope.report import text as report
-from stepscope.runs import FileWorker, RecordedWorker, find_runs, open_run
+from stepscope.runs import FileWorker, RecordedWorker, Worker, find_runs, open_run
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, Kind
 from stepscope.store import RunFolder, StreamWriter, WorkerFolder, write_window
 from stepscope.summary import summarize
@@ -130,6 +130,22 @@ def test_a_damaged_live_batch_is_counted(tmp_path: Path) -> None:
     (worker,) = open_run(tmp_path / "exp1").workers
     assert len(worker.live()) == 4  # two steps with their phase; the third is lost
     assert [(n.code, n.count) for n in worker.notes] == [("dropped_spans", 3), ("damaged_stream", 1)]
+
+
+def test_a_recording_that_never_ended_says_so_once_it_is_silent(tmp_path: Path) -> None:
+    def codes(worker: Worker) -> set[str]:
+        return {n.code for n in worker.notes}
+
+    folder = recorded(tmp_path / "killed", ended_ns=None)
+    (worker,) = open_run(tmp_path / "killed").workers
+    assert "unfinished_recording" not in codes(worker)  # it may well be running
+    for path in folder.path.rglob("*"):
+        os.utime(path, (1, 1))
+    (worker,) = open_run(tmp_path / "killed").workers
+    assert "unfinished_recording" in codes(worker)
+    recorded(tmp_path / "ended", ended_ns=1)
+    (worker,) = open_run(tmp_path / "ended").workers
+    assert "unfinished_recording" not in codes(worker)
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"rank": 1, "host', "[]", "null", "[" * 100_000, "\xff"])

@@ -34,6 +34,7 @@ CODES = {
     "duplicate_rank": "Several workers of the run say that they are the same rank; they are kept apart.",
     "unreadable": "A worker could not be read; the other workers' numbers do not include it.",
     "unreadable_window": "A deep window is damaged; its steps have no activity.",
+    "unfinished_recording": "The process was killed, hangs, or lost its disk: what came after is missing.",
     "damaged_meta": "worker.json of a recorded worker cannot be read in full; its steps are there, what else it tells "
     "may not be.",
     "damaged_stream": "Parts of an always-on stream could not be decoded; steps or samples are missing.",

@@ -51,6 +51,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "duplicate_rank": ("the rank",),
     "unreadable": tuple(TOPICS),
     "unreadable_window": _DEEP,
+    "unfinished_recording": ("steps", "phases"),
     "damaged_meta": ("the rank", "phases"),
     "damaged_stream": (*_ALWAYS_ON, "resources"),
     "analysis_failed": (),
