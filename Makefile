@@ -39,13 +39,13 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 test-python: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --ignore=tests/browser
+	$(BIN)/python -m pytest --all-parts --ignore=tests/browser
 
 test-frontend: $(VENV)/.installed-test
 	$(BIN)/python tools/web_ui.py test
 
 test-browser: $(VENV)/.installed-test $(VENV)/.chromium
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest --all-parts tests/browser
 
 bench: $(VENV)/.installed-test
 	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file; done

@@ -95,7 +95,7 @@ class BuildExtension(build_ext):
         if missing:
             self.warn(
                 f"{', '.join(missing)} was not built (no working C++ compiler?): "
-                "trace files are read by Python alone, with the same results, three to four times slower"
+                "trace files are read by Python alone, with the same results, three to six times slower"
             )
 
 

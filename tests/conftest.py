@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -16,6 +17,25 @@ if TYPE_CHECKING:
 # No test measures wall time, and neither does hypothesis: CI machines are small and shared.
 settings.register_profile("stepscope", deadline=None)
 settings.load_profile("stepscope")
+
+#: Reasons of skips that a whole installation does not know.
+_MISSING_PART = r"not installed|web UI is not built|could not import"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all-parts", action="store_true", help="fail where tests were skipped since a part is missing")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """`make test` installs every part, so a part that is missing there is a fault and no reason to skip."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or not session.config.getoption("all_parts"):
+        return
+    missing = [r for r in reporter.stats.get("skipped", []) if re.search(_MISSING_PART, str(r.longrepr))]
+    if missing:
+        reporter.write_line(f"--all-parts: {len(missing)} skipped since a part is missing", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(scope="session", autouse=True)
