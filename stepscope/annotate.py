@@ -46,14 +46,17 @@ class annotate:
         if self._open:
             end_ns = perf_counter_ns()
             here = get_ident()
-            # One object may be open in several threads at once: close this thread's latest.
-            for i in range(len(self._open) - 1, -1, -1):
-                if self._open[i][0] == here:
-                    _, scope, recorder, start_ns = self._open.pop(i)
-                    if scope is not None:
-                        _exit_mirror(scope)
-                    recorder.span(_ANNOTATION, self.name, start_ns, end_ns, recorder.step)
-                    break
+            # One object may be open in several threads at once: close this thread's latest. A generator that
+            # is resumed by another thread leaves its region there: then the latest of all.
+            opened = [entry for entry in self._open if entry[0] == here] or list(self._open)
+            try:
+                self._open.remove(opened[-1])
+            except (IndexError, ValueError):  # another thread has closed it meanwhile
+                return
+            thread, scope, recorder, start_ns = opened[-1]
+            if scope is not None and thread == here:
+                _exit_mirror(scope)
+            recorder.span(_ANNOTATION, self.name, start_ns, end_ns, recorder.step)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         name = self.name

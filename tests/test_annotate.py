@@ -93,6 +93,19 @@ def test_one_object_in_several_threads_at_once(recorder):
     assert len({region[4] for region in found}) == 3
 
 
+def test_a_generator_that_another_thread_resumes_keeps_its_region(recorder):
+    def batches():
+        with annotate("batch"):
+            yield 1
+
+    generator = batches()
+    first = threading.Thread(target=next, args=(generator,))
+    first.start()
+    first.join()
+    list(generator)  # here, in the main thread
+    assert [name for name, *_ in regions(recorder)] == ["batch"]
+
+
 def test_begin_and_end_may_cross_functions_and_threads(recorder):
     handle = annotation_begin("crosses")
     thread = threading.Thread(target=annotation_end, args=(handle,))
