@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from stepscope import summary as module
 from stepscope.errors import StepscopeError
 from stepscope.runs import open_run
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, PHASES, Kind, Window
 from stepscope.store import RunFolder, StreamWriter, write_window
 from stepscope.summary import analyse_worker, summarize, summarize_worker
+from stepscope.summary import worker as module
 from tests.analysis.table import Table
 from tests.builders import T0_NS, TraceBuilder
 

@@ -1,0 +1,43 @@
+"""Data quality notes in the contract, and what they mean for its numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from stepscope.analysis.trust import trust
+from stepscope.runs import Worker
+from stepscope.schema import Note
+
+
+def judge(worker: dict[str, Any], notes: list[Note]) -> None:
+    """Put data quality notes and what they mean into a worker's part of the contract."""
+    worker["quality"] = [asdict(n) for n in notes]
+    worker["trust"] = asdict(trust(notes, worker.get("events", 0)))
+
+
+def notes_of(worker: dict[str, Any]) -> list[Note]:
+    return [Note(**n) for n in worker["quality"]]
+
+
+def note_damage(worker: Worker, about: dict[str, Any]) -> None:
+    """Add what proved damaged after the analysis, when the monitor's samples were read."""
+    known = {note["detail"] for note in about["quality"]}
+    late = [n for n in worker.notes if n.code == "damaged_stream" and n.detail not in known]
+    if late:
+        judge(about, [*notes_of(about), *late])
+
+
+def note_ranks(workers: Sequence[dict[str, Any]]) -> None:
+    """Add the notes that only a look at all workers of a run can give: ranks told twice, or not at all."""
+    ranks = Counter(w["rank"] for w in workers if w["rank"] is not None)
+    for worker in workers:
+        rank, quality = worker["rank"], worker["quality"]
+        if rank is None and len(workers) > 1 and not any(n["code"] == "rank_unknown" for n in quality):
+            detail = "Neither the file's metadata nor its name tells the rank."
+            judge(worker, [*notes_of(worker), Note("rank_unknown", 1, detail)])
+        elif rank is not None and ranks[rank] > 1:
+            detail = f"{ranks[rank]} workers of this run say that they are rank {rank}; they are kept apart."
+            judge(worker, [*notes_of(worker), Note("duplicate_rank", 1, detail)])

@@ -1,0 +1,124 @@
+"""Members of a worker's part of the contract that take more than one analysis, or are bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import numpy as np
+
+from stepscope.analysis.autograd import Autograd
+from stepscope.analysis.capture import Capture
+from stepscope.analysis.collectives import collective_runs, communication
+from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
+from stepscope.analysis.idle import KERNEL_WAIT_THRESHOLD_NS, idle_by_device, idle_by_stream
+from stepscope.analysis.launches import Links
+from stepscope.analysis.phase_markers import marked_phases
+from stepscope.analysis.phases import PhaseRows, Phases, partition, recorded_phases
+from stepscope.analysis.steps import Steps
+from stepscope.analysis.synchronisation import synchronisation
+from stepscope.schema import Device, Events, Kind, Window
+
+#: The longest of the lists that may have very many entries; the fields beside them tell how many there are in all.
+LIST_ROWS = 200
+
+
+def timeline_part(windows: list[Window]) -> dict[str, int | None]:
+    parts = [t for t in (device_timeline(w.events) for w in windows) if t is not None]
+    return fields_of(DeviceTimeline, sum(parts, start=DeviceTimeline()) if parts else None)
+
+
+def idle_part(capture: Capture, links: Links) -> dict[str, Any]:
+    streams = idle_by_stream(capture, links)
+    return {
+        "kernel_wait_threshold_ns": KERNEL_WAIT_THRESHOLD_NS,
+        "devices": plain(idle_by_device(capture, links)),
+        "streams": plain(streams[:LIST_ROWS]),
+        "stream_count": len(streams),
+    }
+
+
+def communication_part(windows: list[Window], events: Events, links: Links) -> dict[str, Any] | None:
+    sizes: dict[str, int] = {}
+    for window in windows:
+        told = window.header.get("distributedInfo")
+        groups = told.get("pg_config") if isinstance(told, dict) else None
+        for group in groups if isinstance(groups, list) else ():
+            if isinstance(group, dict) and isinstance(group.get("pg_size"), int):
+                sizes[str(group.get("pg_name"))] = group["pg_size"]
+    found = communication(events, collective_runs(events, links, sizes))
+    if found is None:
+        return None
+    return {
+        **asdict(replace(found, collectives=found.collectives[:LIST_ROWS])),
+        "collective_count": len(found.collectives),
+    }
+
+
+def synchronisation_part(events: Events) -> dict[str, Any]:
+    found = synchronisation(events)
+    bounded = replace(found, by_operator=found.by_operator[:LIST_ROWS])
+    return {**asdict(bounded), "by_operator_count": len(found.by_operator)}
+
+
+def phase_rows_of(
+    live: Events, capture: Capture, steps: Steps, links: Links, backward: Autograd, visible: Iterable[str]
+) -> PhaseRows:
+    """Phases from where the steps come from: the always-on stream, or the deep windows without one.
+
+    A trace of another tool has no rows for phases, but much that marks them.
+    """
+    if len(live):
+        return recorded_phases(live, visible)
+    if capture.events.of_kind(Kind.PHASE).any():
+        return recorded_phases(capture.events, visible)
+    return marked_phases(capture.events, steps, links, backward)
+
+
+def phases_of(live: Events, rows: PhaseRows, steps: Steps) -> Phases:
+    """A step that only a deep window saw beside an always-on stream has no phases: the stream lost its part."""
+    phases = partition(rows, steps)
+    return replace(phases, measured=phases.measured & steps.from_live) if len(live) else phases
+
+
+def devices_of(windows: list[Window], meta: dict[str, Any]) -> list[Device]:
+    """Devices by id, from the windows, else from worker.json."""
+    known = {f.name for f in fields(Device)}
+    told = [Device(**{k: v for k, v in d.items() if k in known}) for d in meta.get("devices", []) if "id" in d]
+    found = {d.id: d for d in (*told, *(d for w in windows for d in w.devices))}
+    return [device for _, device in sorted(found.items())]
+
+
+def coverage_of(live: Events, capture: Capture, steps: Steps | None) -> dict[str, Any]:
+    """How much of the job the numbers stand for."""
+    tables = [t for t in (live, capture.events) if len(t)]
+    return {
+        "steps": None if steps is None else len(steps),
+        "deep_steps": None if steps is None else int(np.count_nonzero(steps.deep)),
+        "windows": len(capture),
+        "first_ns": min((int(t.ts_ns.min()) for t in tables), default=None),
+        "last_ns": max((int(t.end_ns.max()) for t in tables), default=None),
+    }
+
+
+def launches_part(launched: Any) -> dict[str, Any] | None:
+    return None if launched is None else {k: v for k, v in asdict(launched).items() if k != "before_call"}
+
+
+def totals(
+    columns: dict[str, np.ndarray] | None, names: tuple[str, ...], holds: np.ndarray
+) -> dict[str, int | None] | None:
+    """Sums over the steps where the columns hold; None if there is no such step."""
+    if columns is None or not holds.any():
+        return None
+    return {n: int(columns[n][holds].sum()) if n in columns else None for n in names}
+
+
+def plain(rows: Sequence[Any] | None) -> list[dict[str, Any]] | None:
+    return None if rows is None else [asdict(r) for r in rows]
+
+
+def fields_of(kind: type, value: Any) -> dict[str, Any]:
+    """The fields of a result, all None where there is none."""
+    return {f.name: getattr(value, f.name, None) for f in fields(kind)}

@@ -1,0 +1,101 @@
+"""The contract of a run: the parts of its workers, and what holds for all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict
+from typing import Any
+
+from stepscope.analysis.resources import resources
+from stepscope.errors import StepscopeError
+from stepscope.parallel import ordered
+from stepscope.runs import Run, Worker
+from stepscope.summary.analysed import Analysis
+from stepscope.summary.distributions import micro_step_time, step_time
+from stepscope.summary.judgement import note_damage, note_ranks
+from stepscope.summary.unreadable import unreadable_worker
+from stepscope.summary.worker import analyse_worker
+
+SUMMARY_VERSION = 1
+
+
+def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -> dict[str, Any]:
+    """The whole contract for one run. A worker that cannot be read is kept, with a note that says why.
+
+    Args:
+        run: what to summarise.
+        micro: also list the micro batches of each step, under ``micro``.
+        executor: analyses the workers, several at once if it has several processes.
+
+    Raises:
+        StepscopeError: no worker could be read.
+    """
+    analyses: list[Analysis] = []
+    refused: list[StepscopeError] = []
+    workers = []
+    for worker, analysis in zip(run.workers, ordered(executor, _analysis_or_error, run.workers), strict=True):
+        if isinstance(analysis, StepscopeError):
+            refused.append(analysis)
+            workers.append(unreadable_worker(worker, analysis))
+            continue
+        analyses.append(analysis)
+        workers.append(analysis.to_dict(micro))
+    if not analyses:
+        raise refused[0] if refused else StepscopeError(f"{run.path}: this run has no worker to read yet.")
+    resources = run_resources(run.workers)
+    for worker, about in zip(run.workers, workers, strict=True):
+        note_damage(worker, about)
+    _name_apart(workers)
+    note_ranks(workers)
+    return {
+        "schema": SUMMARY_VERSION,
+        "run": run.name,
+        "workers": workers,
+        "step_time_ns": step_time(a.steps for a in analyses),
+        "micro_step_time_ns": micro_step_time((a.steps, a.micro) for a in analyses),
+        "resources": resources,
+        "findings": [],
+        "problems": list(run.problems),
+    }
+
+
+def _analysis_or_error(worker: Worker) -> Analysis | StepscopeError:
+    try:
+        return analyse_worker(worker)
+    except StepscopeError as error:
+        return error
+
+
+def summarize_worker(worker: Worker) -> dict[str, Any]:
+    """One worker's part of the contract.
+
+    Raises:
+        StepscopeError: the worker cannot be read.
+    """
+    return analyse_worker(worker).to_dict()
+
+
+def run_resources(workers: Iterable[Worker]) -> dict[str, Any] | None:
+    """Distributions of the resource monitors' samples by host; None where there was no monitor."""
+    by_host: dict[str, list] = {}
+    for worker in workers:
+        try:
+            table = worker.monitor()
+        except StepscopeError:
+            continue
+        if table is not None and table.num_rows:
+            by_host.setdefault(worker.host or "unknown", []).append(table)
+    if not by_host:
+        return None
+    return {host: {m: asdict(r) for m, r in resources(tables).items()} for host, tables in by_host.items()}
+
+
+def _name_apart(workers: Sequence[dict[str, Any]]) -> None:
+    """Make the names of workers unique within the run."""
+    taken: set[str] = set()
+    for worker in workers:
+        name, n = worker["worker"], 2
+        while worker["worker"] in taken:
+            worker["worker"], n = f"{name}#{n}", n + 1
+        taken.add(worker["worker"])

@@ -1,0 +1,54 @@
+"""The contract's entry of a worker that could not be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepscope.analysis.device_timeline import DeviceTimeline
+from stepscope.analysis.kernels import ActivityTime, Precision
+from stepscope.errors import StepscopeError
+from stepscope.runs import Worker
+from stepscope.schema import Note
+from stepscope.summary.judgement import judge
+from stepscope.summary.parts import fields_of
+
+
+def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
+    """The contract's entry of a worker that could not be read."""
+    empty = dict.fromkeys(("rank", "world_size", "host", "pid"))
+    unreadable: dict[str, Any] = {
+        "worker": worker.id,
+        **empty,
+        "framework": "unknown",
+        "devices": [],
+        "events": 0,
+        "coverage": {"steps": 0, "deep_steps": 0, "windows": 0, "first_ns": None, "last_ns": None},
+        "overhead": None,
+        "steps": [],
+        "activity_total_ns": None,
+        "phase_total_ns": None,
+        "gpu": [],
+        "timeline_ns": fields_of(DeviceTimeline, None),
+        "idle": None,
+        "activity_time_ns": fields_of(ActivityTime, None),
+        "precision_ns": fields_of(Precision, None),
+        "kernels": [],
+        "kernels_by_launch_config": [],
+        "kernel_launch_config_count": 0,
+        "memcpy": {},
+        "memory_operations": [],
+        "synchronisation": None,
+        "communication": None,
+        "launches": None,
+        "operators": [],
+        "operators_by_shape": None,
+        "operators_by_shape_total": None,
+        "operator_stacks": None,
+        "modules": None,
+        "modules_total": None,
+        "memory": None,
+        "annotations": [],
+        "micro_step_time_ns": None,
+    }
+    judge(unreadable, [Note("unreadable", 1, str(error))])
+    return unreadable
