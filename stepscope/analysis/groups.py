@@ -36,6 +36,18 @@ class Groups:
         """Whether any row of each group is in ``mask``."""
         return self._reduce(np.maximum, mask.astype(np.int64)) > 0
 
+    @property
+    def of(self) -> np.ndarray:
+        """The group of each row: its position in ``keys``."""
+        out = np.empty(len(self._order), np.int64)
+        out[self._order] = np.repeat(np.arange(len(self)), self.count)
+        return out
+
+    def nearest_rank(self, values: np.ndarray, *percents: int) -> list[np.ndarray]:
+        """The percentiles of each group, as ``percentiles.nearest_rank`` defines them."""
+        ordered = values[np.lexsort((values, self.of))]
+        return [ordered[self._starts + np.maximum(-(-p * self.count // 100), 1) - 1] for p in percents]
+
     def values(self, index: int, values: np.ndarray) -> np.ndarray:
         """The values of one group, in their order."""
         start = self._starts[index]

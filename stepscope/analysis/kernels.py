@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -139,22 +139,23 @@ class Precision:
 
 def kernels(runs: KernelRuns) -> list[Kernel]:
     """One entry a name and kind, the largest total first."""
-    found = [
-        Kernel(name=runs.events.names[key // 2], **columns)
-        for key, columns in _sums(runs, runs.name * 2 + runs.communication)
-    ]
+    groups = Groups(runs.name * 2 + runs.communication)
+    names = [runs.events.names[key // 2] for key in groups.keys.tolist()]
+    found = [Kernel(*row) for row in zip(names, *kernel_sums(runs, groups).values(), strict=True)]
     return sorted(found, key=lambda kernel: (-kernel.total_ns, kernel.name))
 
 
 def kernels_by_config(runs: KernelRuns) -> list[KernelConfig]:
     """One entry a name, kind, grid and block, the largest total first."""
     shapes = runs.configs.shapes
-    keys = (runs.name * 2 + runs.communication) * max(len(shapes), 1) + runs.configs.shape
+    width = max(len(shapes), 1)
+    groups = Groups((runs.name * 2 + runs.communication) * width + runs.configs.shape)
     found = []
-    for key, columns in _sums(runs, keys):
-        name, shape = divmod(key, len(shapes))
+    for key, *row in zip(groups.keys.tolist(), *kernel_sums(runs, groups).values(), strict=True):
+        name, shape = divmod(key, width)
         grid, block = (None if side is None else list(side) for side in (shapes[shape].grid, shapes[shape].block))
-        found.append(KernelConfig(name=runs.events.names[name // 2], grid=grid, block=block, **columns))
+        kind, *others = row
+        found.append(KernelConfig(runs.events.names[name // 2], kind, grid, block, *others))
     return sorted(found, key=lambda k: (-k.total_ns, k.name, k.grid or [], k.block or []))
 
 
@@ -204,44 +205,36 @@ def overlaps_on_queue(events: Events, queues: QueueOrder) -> int:
     return int(np.count_nonzero(queues.reach_ns - queues.start_ns > unit))
 
 
-def _sums(runs: KernelRuns, keys: np.ndarray) -> Iterator[tuple[int, dict]]:
-    """Each distinct key of runs with the fields that both tables share."""
-    groups = Groups(keys)
+def kernel_sums(runs: KernelRuns, groups: Groups) -> dict[str, list[Any]]:
+    """What both tables tell of each group of runs: column by column, in the order of the fields of ``Kernel``."""
     total, clipped = groups.sum(runs.dur_ns), groups.sum(runs.clipped_ns)
-    shortest, longest = groups.min(runs.dur_ns), groups.max(runs.dur_ns)
-    communication = groups.max(runs.communication.astype(np.int64))
-    matrix = groups.max(runs.matrix.astype(np.int64))
+    communication = groups.any(runs.communication)
     by_precision = np.stack(
         [groups.sum(np.where(runs.precision == p, runs.dur_ns + 1, 0)) for p in range(len(PRECISIONS))]
     )
-    most = by_precision.argmax(axis=0) if len(groups) else []
-    blocks = _mean_over_time(groups, keys, runs.configs.blocks_per_sm, runs.dur_ns)
-    occupancy = _mean_over_time(groups, keys, runs.configs.occupancy, runs.dur_ns)
-    for i, key in enumerate(groups.keys.tolist()):
-        yield (
-            key,
-            {
-                "kind": "communication" if communication[i] else "compute",
-                "count": int(groups.count[i]),
-                "total_ns": int(total[i]),
-                "clipped_ns": int(clipped[i]),
-                "mean_ns": int(total[i]) / int(groups.count[i]),
-                "min_ns": int(shortest[i]),
-                "max_ns": int(longest[i]),
-                "precision": None if communication[i] else PRECISIONS[most[i]],
-                "matrix_units": bool(matrix[i]),
-                "blocks_per_sm": blocks[i],
-                "occupancy": occupancy[i],
-            },
-        )
+    most = by_precision.argmax(axis=0) if len(groups) else np.empty(0, np.int64)
+    count = groups.count.tolist()
+    return {
+        "kind": ["communication" if c else "compute" for c in communication.tolist()],
+        "count": count,
+        "total_ns": total.tolist(),
+        "clipped_ns": clipped.tolist(),
+        "mean_ns": [t / n for t, n in zip(total.tolist(), count, strict=True)],
+        "min_ns": groups.min(runs.dur_ns).tolist(),
+        "max_ns": groups.max(runs.dur_ns).tolist(),
+        "precision": [None if c else PRECISIONS[p] for c, p in zip(communication.tolist(), most.tolist(), strict=True)],
+        "matrix_units": groups.any(runs.matrix).tolist(),
+        "blocks_per_sm": _mean_over_time(groups, runs.configs.blocks_per_sm, runs.dur_ns),
+        "occupancy": _mean_over_time(groups, runs.configs.occupancy, runs.dur_ns),
+    }
 
 
-def _mean_over_time(groups: Groups, keys: np.ndarray, values: np.ndarray, dur_ns: np.ndarray) -> list[float | None]:
+def _mean_over_time(groups: Groups, values: np.ndarray, dur_ns: np.ndarray) -> list[float | None]:
     """Mean of each group's known values, weighted by duration; None where none is known or all took no time."""
     known = np.flatnonzero(np.isfinite(values))
     distinct, code = np.unique(values[known], return_inverse=True)
     # Time by group and value in integers first: the sum is then the same in whatever order the runs come.
-    parts = Groups(np.searchsorted(groups.keys, keys[known]) * max(len(distinct), 1) + code)
+    parts = Groups(groups.of[known] * max(len(distinct), 1) + code)
     time = parts.sum(dur_ns[known])
     group, value = np.divmod(parts.keys, max(len(distinct), 1))
     weight = np.bincount(group, time, len(groups))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -75,11 +75,21 @@ def copies(events: Events) -> dict[str, Copies]:
 
 def memory_operations(events: Events) -> list[MemoryOperation]:
     """One entry an operation, direction, source and target, the largest time first."""
+    rows, labels, at = operation_labels(events)
+    return [MemoryOperation(*label, *asdict(c).values()) for label, c in _sums(events, rows, labels, at)]
+
+
+#: Operation, direction, source and target, as the fields of ``MemoryOperation``.
+OperationLabel = tuple[str, str | None, str | None, str | None]
+
+
+def operation_labels(events: Events) -> tuple[np.ndarray, list[OperationLabel], np.ndarray]:
+    """The rows of copies and fills, labels, and which label each row has; labels may repeat."""
     rows = np.flatnonzero(events.of_kind(Kind.MEMCPY, Kind.MEMSET))
     texts = len(events.args_values) + 1
     fill = events.kind[rows] == Kind.MEMSET
     keys, at = np.unique((events.name[rows] * np.int64(texts) + events.args[rows] + 1) * 2 + fill, return_inverse=True)
-    labels: list[tuple[str, str | None, str | None, str | None]] = []
+    labels: list[OperationLabel] = []
     for key in keys.tolist():
         name, args = divmod(key // 2, texts)
         source, target = _ends(events.names[name], events.args_values[args - 1] if args else "")
@@ -87,32 +97,33 @@ def memory_operations(events: Events) -> list[MemoryOperation]:
             labels.append(("memset", None, None, target or source))
         else:
             labels.append(("memcpy", direction(events.names[name]), source, target))
-    return [MemoryOperation(*label, *asdict(c).values()) for label, c in _sums(events, rows, labels, at)]
+    return rows, labels, at
+
+
+def transfer_sums(groups: Groups, size: np.ndarray, dur_ns: np.ndarray) -> dict[str, list[Any]]:
+    """What is told of each group of operations: column by column, in the order of the fields of ``Copies``."""
+    known = size != NONE
+    has_size = groups.any(known).tolist()
+    moved = groups.sum(np.where(known, size, 0)).tolist()
+    took = groups.sum(np.where(known, dur_ns, 0)).tolist()
+    return {
+        "count": groups.count.tolist(),
+        "bytes": [b if told else None for b, told in zip(moved, has_size, strict=True)],
+        "time_ns": groups.sum(dur_ns).tolist(),
+        "bytes_per_s": [
+            b * 1e9 / ns if told and ns else None for b, ns, told in zip(moved, took, has_size, strict=True)
+        ],
+    }
 
 
 def _sums(events: Events, rows: np.ndarray, labels: Sequence[L], at: np.ndarray) -> list[tuple[L, Copies]]:
     """Sums by label, the largest time first. Row ``i`` has the label ``labels[at[i]]``."""
     number = {label: i for i, label in enumerate(sorted(set(labels), key=repr))}
     distinct = list(number)
-    code = np.array([number[label] for label in labels], np.int64)
-    groups = Groups(code[at])
-    size, dur = events.bytes[rows], events.dur_ns[rows]
-    known = size != NONE
-    count_known = groups.sum(known.astype(np.int64))
-    total_bytes = groups.sum(np.where(known, size, 0))
-    known_ns = groups.sum(np.where(known, dur, 0))
-    time_ns = groups.sum(dur)
-    out = []
-    for i in np.argsort(-time_ns, kind="stable").tolist():
-        moved, took = int(total_bytes[i]), int(known_ns[i])
-        sums = Copies(
-            count=int(groups.count[i]),
-            bytes=moved if count_known[i] else None,
-            time_ns=int(time_ns[i]),
-            bytes_per_s=moved * 1e9 / took if count_known[i] and took else None,
-        )
-        out.append((distinct[groups.keys[i]], sums))
-    return out
+    groups = Groups(np.array([number[label] for label in labels], np.int64)[at])
+    sums = transfer_sums(groups, events.bytes[rows], events.dur_ns[rows])
+    out = [(distinct[key], Copies(*row)) for key, *row in zip(groups.keys.tolist(), *sums.values(), strict=True)]
+    return sorted(out, key=lambda one: -one[1].time_ns)
 
 
 def _ends(name: str, args: str) -> tuple[str | None, str | None]:

@@ -166,54 +166,55 @@ def operators(events: Events, links: Links, calls: Calls | None = None) -> list[
     calls = operator_calls(events, links) if calls is None else calls
     by_name = Groups(events.name[calls.rows].astype(np.int64))
     kernels = _kernels(events, links, calls)
-
-    def sums(column: np.ndarray, known: bool = True) -> list[Any]:
-        return by_name.sum(column).tolist() if known else [None] * len(by_name)
-
-    count, host_total, host_self = by_name.count.tolist(), sums(calls.host_total_ns), sums(calls.host_self_ns)
-    device_total, device_self, device_count = (
-        sums(column, calls.has_device) for column in (calls.device_total_ns, calls.device_self_ns, calls.device_count)
-    )
-    backward_host = sums(calls.backward_host_ns, calls.has_backward)
-    backward_device = sums(calls.backward_device_ns, calls.has_backward and calls.has_device)
     out = [
-        Operator(
-            name=events.names[name],
-            count=count[i],
-            host_total_ns=host_total[i],
-            host_self_ns=host_self[i],
-            device_total_ns=device_total[i],
-            device_self_ns=device_self[i],
-            device_count=device_count[i],
-            backward_host_ns=backward_host[i],
-            backward_device_ns=backward_device[i],
-            kernels=kernels.get(name, []),
-        )
-        for i, name in enumerate(by_name.keys.tolist())
+        Operator(events.names[name], *sums, kernels=kernels.get(name, []))
+        for name, *sums in zip(by_name.keys.tolist(), *call_sums(calls, by_name).values(), strict=True)
     ]
     return sorted(out, key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name))
 
 
+def call_sums(calls: Calls, groups: Groups) -> dict[str, list[Any]]:
+    """Sums over each group of calls: column by column, in the order of the fields of ``Operator``."""
+    known = {
+        "host_total_ns": True,
+        "host_self_ns": True,
+        "device_total_ns": calls.has_device,
+        "device_self_ns": calls.has_device,
+        "device_count": calls.has_device,
+        "backward_host_ns": calls.has_backward,
+        "backward_device_ns": calls.has_backward and calls.has_device,
+    }
+    return {"count": groups.count.tolist()} | {
+        column: groups.sum(getattr(calls, column)).tolist() if told else [None] * len(groups)
+        for column, told in known.items()
+    }
+
+
 def operators_by_shape(events: Events, calls: Calls) -> tuple[list[ShapedOperator], int] | None:
     """The entries with the largest times, and how many there are; None where no shapes were recorded."""
-    args, at = decode(events, calls.rows, OperatorArgs)
-    codes: dict[tuple[bytes, bytes], int] = {}
-    code = np.array([codes.setdefault((bytes(a.shapes), bytes(a.types)), len(codes)) for a in args], np.int64)[at]
-    if not any(shapes for shapes, _ in codes):
+    code, texts = input_shapes(events, calls.rows)
+    if not any(shapes for shapes, _ in texts):
         return None
-    texts = list(codes)
-    groups = Groups(events.name[calls.rows].astype(np.int64) * len(codes) + code)
+    groups = Groups(events.name[calls.rows].astype(np.int64) * len(texts) + code)
     columns = (calls.host_total_ns, calls.host_self_ns, calls.device_total_ns, calls.device_self_ns)
     sums = np.column_stack([groups.sum(column) for column in columns])
     entries = []
     for i in np.lexsort((-sums[:, 1], -sums[:, 3]))[:MAX_SHAPES].tolist():
-        name, which = divmod(int(groups.keys[i]), len(codes))
+        name, which = divmod(int(groups.keys[i]), len(texts))
         total, own, *device = sums[i].tolist()
         device = device if calls.has_device else [None, None]
         shapes, types = (msgspec.json.decode(text) if text else None for text in texts[which])
         entries.append(ShapedOperator(events.names[name], shapes, types, int(groups.count[i]), total, own, *device))
     entries.sort(key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name, str(o.input_shapes)))
     return entries, len(groups)
+
+
+def input_shapes(events: Events, rows: np.ndarray) -> tuple[np.ndarray, list[tuple[bytes, bytes]]]:
+    """For each call the number of its inputs' shapes and types, and these as JSON; empty where not recorded."""
+    args, at = decode(events, rows, OperatorArgs)
+    codes: dict[tuple[bytes, bytes], int] = {}
+    code = np.array([codes.setdefault((bytes(a.shapes), bytes(a.types)), len(codes)) for a in args], np.int64)[at]
+    return code, list(codes)
 
 
 def _kernels(events: Events, links: Links, calls: Calls) -> dict[int, list[LaunchedKernel]]:
