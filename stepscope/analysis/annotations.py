@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.groups import Groups
-from stepscope.analysis.percentiles import nearest_rank
 from stepscope.analysis.select import host_rows
 from stepscope.schema import Events, Kind
 
@@ -51,9 +50,35 @@ def annotation_times(live: Events, deep: Events) -> list[Annotation]:
 
     A name that the always-on stream has is taken from there alone: the deep windows show the same regions.
     """
-    by_name = {a.name: a for a in _of(deep)}
-    by_name.update({a.name: a for a in _of(live)})
-    return sorted(by_name.values(), key=lambda a: (-a.total_ns, a.name))
+    found = []
+    for events, rows in zip((live, deep), annotation_rows(live, deep), strict=True):
+        groups = Groups(events.name[rows])
+        names = [events.names[name] for name in groups.keys.tolist()]
+        columns = annotation_sums(groups, events.dur_ns[rows]).values()
+        found += [Annotation(*row) for row in zip(names, *columns, strict=True)]
+    return sorted(found, key=lambda a: (-a.total_ns, a.name))
+
+
+def annotation_rows(live: Events, deep: Events) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of both tables that count as annotations: of ``deep`` only names that ``live`` has not."""
+    of_live, of_deep = (host_rows(events, Kind.ANNOTATION) for events in (live, deep))
+    known = {live.names[name] for name in np.unique(live.name[of_live]).tolist()}
+    is_new = np.array([name not in known for name in deep.names], dtype=bool)
+    return of_live, of_deep[is_new[deep.name[of_deep]]] if len(of_deep) else of_deep
+
+
+def annotation_sums(groups: Groups, dur_ns: np.ndarray) -> dict[str, list[int]]:
+    """What is told of each group of regions: column by column, in the order of the fields of ``Annotation``."""
+    p50, p90, p99 = groups.nearest_rank(dur_ns, 50, 90, 99)
+    return {
+        "count": groups.count.tolist(),
+        "total_ns": groups.sum(dur_ns).tolist(),
+        "min_ns": groups.min(dur_ns).tolist(),
+        "p50_ns": p50.tolist(),
+        "p90_ns": p90.tolist(),
+        "p99_ns": p99.tolist(),
+        "max_ns": groups.max(dur_ns).tolist(),
+    }
 
 
 def durations_of(name: str, live: Events, deep: Events, *kinds: Kind) -> np.ndarray:
@@ -81,16 +106,3 @@ def distribution(durations_ns: np.ndarray, bins: int = 30) -> Distribution | Non
     edges = [*sorted({low + (high - low) * i // bins for i in range(bins)}), max(high, low + 1)]
     at = np.minimum(np.searchsorted(edges, durations_ns, "right") - 1, len(edges) - 2)
     return Distribution(edges, np.bincount(at, minlength=len(edges) - 1).tolist())
-
-
-def _of(events: Events) -> list[Annotation]:
-    rows = host_rows(events, Kind.ANNOTATION)
-    dur = events.dur_ns[rows]
-    groups = Groups(events.name[rows])
-    out = []
-    for i, name in enumerate(groups.keys.tolist()):
-        values = groups.values(i, dur)
-        p50, p90, p99 = nearest_rank(values, 50, 90, 99)
-        low, high, total = int(values.min()), int(values.max()), int(values.sum())
-        out.append(Annotation(events.names[name], len(values), total, low, p50, p90, p99, high))
-    return out

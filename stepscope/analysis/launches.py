@@ -142,6 +142,52 @@ def link(events: Events) -> Links:
     return Links(calls[used], runs, call_of_run, linked)
 
 
+@dataclass(frozen=True, eq=False)
+class LaunchTimes:
+    """Times of each linked launch; all arrays have one entry such a launch.
+
+    ``call`` points into ``Links.call``. ``raw_ns`` is the first run's start - the call's end, which is negative where
+    the run started before; latency is it with a floor at 0, and ``wait_ns`` its part in the queue. ``took_ns`` is the
+    sum of the durations of the launch's ``runs``, ``first`` the row of the run that started first.
+    """
+
+    call: np.ndarray
+    runs: np.ndarray
+    first: np.ndarray
+    raw_ns: np.ndarray
+    wait_ns: np.ndarray
+    took_ns: np.ndarray
+    has_kernel: np.ndarray
+
+    @property
+    def latency_ns(self) -> np.ndarray:
+        return np.maximum(self.raw_ns, 0)
+
+
+def launch_times(events: Events, links: Links, queues: QueueOrder) -> LaunchTimes:
+    """Latency, wait and work of each launch that has runs; the arguments are those of ``launches``."""
+    hit = np.flatnonzero(links.call_of_run != NONE)
+    run, position = links.run[hit], queues.position[hit]
+    by_call = Groups(links.call_of_run[hit])
+    start = events.ts_ns[run]
+    first_start = by_call.min(start)
+    call_end = events.end_ns[links.call[by_call.keys]]
+    raw = first_start - call_end
+    # Of runs that start together on several streams, the one whose stream was free last.
+    starts_first = start == first_start[by_call.of]
+    waiting = starts_first & ~queues.first[position]
+    free = by_call.max(np.where(waiting, queues.reach_ns[position], np.iinfo(np.int64).min))
+    return LaunchTimes(
+        call=by_call.keys,
+        runs=by_call.count,
+        first=by_call.min(np.where(starts_first, run, len(events))),
+        raw_ns=raw,
+        wait_ns=np.maximum(np.minimum(first_start, free), call_end) - call_end,
+        took_ns=by_call.sum(events.dur_ns[run]),
+        has_kernel=by_call.any(np.isin(events.kind[run], (Kind.KERNEL, Kind.COLLECTIVE))),
+    )
+
+
 def launches(events: Events, links: Links, queues: QueueOrder) -> Launches:
     """Counts and latencies of launch calls.
 
@@ -150,55 +196,52 @@ def launches(events: Events, links: Links, queues: QueueOrder) -> Launches:
         links: launches and runs of ``events``.
         queues: ``links.run`` in order of their queues.
     """
-    hit = np.flatnonzero(links.call_of_run != NONE)
-    run, position = links.run[hit], queues.position[hit]
-    by_call = Groups(links.call_of_run[hit])
-    start = events.ts_ns[run]
-    first_start = by_call.min(start)
-    call = links.call[by_call.keys]
-    call_end = events.end_ns[call]
-    raw = first_start - call_end
-    latency = np.maximum(raw, 0)
-    # Of runs that start together on several streams, the one whose stream was free last.
-    waiting = (start == first_start[np.searchsorted(by_call.keys, links.call_of_run[hit])]) & ~queues.first[position]
-    free = by_call.max(np.where(waiting, queues.reach_ns[position], np.iinfo(np.int64).min))
-    wait = np.maximum(np.minimum(first_start, free), call_end) - call_end
-
-    took = by_call.sum(events.dur_ns[run])
-    short = by_call.any(np.isin(events.kind[run], (Kind.KERNEL, Kind.COLLECTIVE))) & (took < events.dur_ns[call])
-    calls = _by_call(events, links, by_call, took)
+    times = launch_times(events, links, queues)
+    call = links.call[times.call]
+    latency, wait, took = times.latency_ns, times.wait_ns, times.took_ns
+    short = times.has_kernel & (took < events.dur_ns[call])
+    calls = _by_call(events, links, times)
     graphs = [c for c in calls if "GraphLaunch" in c.name]
     linked = int(np.count_nonzero(links.linked))
+    has_any = len(latency) > 0
     return Launches(
         count=len(links.call),
         linked=linked,
         without_run=len(links.call) - linked,
-        runs_without_launch=len(links.run) - len(hit),
+        runs_without_launch=int(np.count_nonzero(links.call_of_run == NONE)),
         latency_ns=_distribution(latency),
         queue_wait_ns=_distribution(wait),
         overhead_ns=_distribution(latency - wait),
-        negative=int(np.count_nonzero(raw < 0)),
-        histogram=Histogram(list(EDGES_NS), *map(_histogram, (latency, latency - wait, wait))) if len(raw) else None,
+        negative=int(np.count_nonzero(times.raw_ns < 0)),
+        histogram=Histogram(list(EDGES_NS), *map(_histogram, (latency, latency - wait, wait))) if has_any else None,
         short_kernels=int(np.count_nonzero(short)),
         short_kernel_ns=int(took[short].sum()),
         short_call_ns=int(events.dur_ns[call[short]].sum()),
         graph_launches=sum(c.count for c in graphs),
         graph_runs=sum(c.runs for c in graphs),
         by_call=calls,
-        before_call=int(np.count_nonzero(first_start < events.ts_ns[call])),
+        before_call=int(np.count_nonzero(times.raw_ns < -events.dur_ns[call])),
     )
 
 
-def _by_call(events: Events, links: Links, runs: Groups, took_ns: np.ndarray) -> list[CallLaunches]:
-    """Sums by name of the call; ``runs`` are grouped by call, and took so long together."""
+def launch_sums(events: Events, links: Links, times: LaunchTimes, groups: Groups) -> dict[str, list[int]]:
+    """Sums over each group of ``links.call``: column by column, in the order of the fields of ``CallLaunches``."""
+    runs, device = np.zeros((2, len(links.call)), np.int64)
+    runs[times.call], device[times.call] = times.runs, times.took_ns
+    columns = {
+        "linked": links.linked.astype(np.int64),
+        "runs": runs,
+        "host_ns": events.dur_ns[links.call],
+        "device_ns": device,
+    }
+    return {"count": groups.count.tolist()} | {name: groups.sum(v).tolist() for name, v in columns.items()}
+
+
+def _by_call(events: Events, links: Links, times: LaunchTimes) -> list[CallLaunches]:
     by_name = Groups(events.name[links.call].astype(np.int64))
-    count, device = np.zeros((2, len(links.call)), np.int64)
-    count[runs.keys], device[runs.keys] = runs.count, took_ns
-    columns = (links.linked.astype(np.int64), count, events.dur_ns[links.call], device)
-    sums = (by_name.sum(column).tolist() for column in columns)
+    sums = launch_sums(events, links, times, by_name)
     found = [
-        CallLaunches(events.names[name], *values)
-        for name, *values in zip(by_name.keys.tolist(), by_name.count.tolist(), *sums, strict=True)
+        CallLaunches(events.names[name], *row) for name, *row in zip(by_name.keys.tolist(), *sums.values(), strict=True)
     ]
     return sorted(found, key=lambda c: (-c.count, c.name))
 

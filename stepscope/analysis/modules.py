@@ -151,10 +151,35 @@ def module_owners(events: Events, autograd: Autograd) -> Owners | None:
     )
 
 
-def modules(events: Events, links: Links, calls: Calls, owners: Owners | None) -> tuple[list[Module], int] | None:
-    """The entries with the largest times, and how many modules there are; None where the capture shows none."""
-    if owners is None:
-        return None
+@dataclass(frozen=True, eq=False)
+class ModuleTimes:
+    """Times of every module by part (``forward_host``, ..., the prefixes of the fields of ``Module``).
+
+    Arrays have one entry a module, and a last one for what belongs to none; ``total_ns`` holds the inner modules too.
+    ``of_modules`` and ``of_rest`` tell which parts are known of modules and of the last entry. ``calls`` is None for
+    name scopes.
+    """
+
+    total_ns: dict[str, np.ndarray]
+    self_ns: dict[str, np.ndarray]
+    of_modules: dict[str, bool]
+    of_rest: dict[str, bool]
+    calls: np.ndarray | None
+
+    def entry(self, module: int) -> dict[str, int | None]:
+        """The fields of ``Module`` but its path, in their order."""
+        is_rest = module == len(self.total_ns["forward_host"]) - 1
+        out: dict[str, int | None] = {
+            "calls": None if self.calls is None or is_rest else int(self.calls[module]),
+        }
+        for part, known in (self.of_rest if is_rest else self.of_modules).items():
+            out[f"{part}_total_ns"] = int(self.total_ns[part][module]) if known else None
+            out[f"{part}_self_ns"] = int(self.self_ns[part][module]) if known else None
+        return out
+
+
+def module_times(events: Events, links: Links, calls: Calls, owners: Owners) -> ModuleTimes:
+    """The times of all modules."""
     count = len(owners)
     owner, backward = owners.find_runs(links, calls)
     dur = events.dur_ns[links.run]
@@ -176,20 +201,29 @@ def modules(events: Events, links: Links, calls: Calls, owners: Owners | None) -
         "backward_device": owners.knows_backward and len(dur) > 0,
     }
     has_nodes = owners.knows_backward or len(owners.node) > 0
-    of_rest = {**of_modules, "forward_host": False, "backward_host": has_nodes}
-    of_rest["backward_device"] = has_nodes and len(dur) > 0
-    total_ns = {part: _with_children(values, owners.parent) for part, values in self_ns.items()}
-    calls_of = np.bincount(owners.frame_owner, minlength=count) if owners.counts_calls else None
-    weight = np.stack(list(total_ns.values()))
+    return ModuleTimes(
+        total_ns={part: _with_children(values, owners.parent) for part, values in self_ns.items()},
+        self_ns=self_ns,
+        of_modules=of_modules,
+        of_rest={
+            **of_modules,
+            "forward_host": False,
+            "backward_host": has_nodes,
+            "backward_device": has_nodes and len(dur) > 0,
+        },
+        calls=np.bincount(owners.frame_owner, minlength=count) if owners.counts_calls else None,
+    )
+
+
+def modules(events: Events, links: Links, calls: Calls, owners: Owners | None) -> tuple[list[Module], int] | None:
+    """The entries with the largest times, and how many modules there are; None where the capture shows none."""
+    if owners is None:
+        return None
+    count = len(owners)
+    times = module_times(events, links, calls, owners)
+    weight = np.stack(list(times.total_ns.values()))
     order = np.lexsort((-weight[[0, 2]].sum(0), -weight[[1, 3]].sum(0)))[: MAX_MODULES + 1]
-    out = []
-    for i in order.tolist():
-        times = {}
-        for part, known in (of_modules if i < count else of_rest).items():
-            times[f"{part}_total_ns"] = int(total_ns[part][i]) if known else None
-            times[f"{part}_self_ns"] = int(self_ns[part][i]) if known else None
-        called = None if calls_of is None or i == count else int(calls_of[i])
-        out.append(Module(owners.path(i) if i < count else [], called, **times))
+    out = [Module(owners.path(i) if i < count else [], **times.entry(i)) for i in order.tolist()]
 
     def rank(m: Module) -> tuple:
         device = (m.forward_device_total_ns or 0) + (m.backward_device_total_ns or 0)

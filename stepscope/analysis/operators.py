@@ -167,7 +167,7 @@ def operators(events: Events, links: Links, calls: Calls | None = None) -> list[
     by_name = Groups(events.name[calls.rows].astype(np.int64))
     kernels = _kernels(events, links, calls)
     out = [
-        Operator(events.names[name], *sums, kernels=kernels.get(name, []))
+        Operator(events.names[name], *sums, kernels.get(name, []))
         for name, *sums in zip(by_name.keys.tolist(), *call_sums(calls, by_name).values(), strict=True)
     ]
     return sorted(out, key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name))

@@ -50,19 +50,10 @@ class OperatorStack:
 
 
 def operator_stacks(events: Events, calls: Calls) -> list[OperatorStack] | None:
-    """The entries with the largest times; None where no call stack was recorded.
-
-    A stack is what the record itself tells, else the Python frames around the call on its thread.
-    """
+    """The entries with the largest times; None where no call stack was recorded."""
     picked = _largest(events, calls)
     rows = calls.rows[picked]
-    stack, stacks = _told(events, rows)
-    frames = host_rows(events, Kind.PYTHON, Kind.MODULE)
-    silent = stack == NONE
-    if len(frames) and silent.any():
-        around, found = _frames_around(events, frames, rows[silent])
-        stack[silent] = np.where(around != NONE, around + len(stacks), NONE)
-        stacks += found
+    stack, stacks = call_stacks(events, rows)
     known = np.flatnonzero(stack != NONE)
     if len(known) == 0:
         return None
@@ -78,6 +69,21 @@ def operator_stacks(events: Events, calls: Calls) -> list[OperatorStack] | None:
         device = device if calls.has_device else [None, None]
         out.append(OperatorStack(events.names[name], list(stacks[which]), int(groups.count[i]), total, own, *device))
     return sorted(out, key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name, o.stack))
+
+
+def call_stacks(events: Events, rows: np.ndarray) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+    """For each call the number of its stack, ``NONE`` without one; and the stacks, which may repeat.
+
+    A stack is what the record itself tells, else the Python frames around the call on its thread.
+    """
+    stack, stacks = _told(events, rows)
+    frames = host_rows(events, Kind.PYTHON, Kind.MODULE)
+    silent = stack == NONE
+    if len(frames) and silent.any():
+        around, found = _frames_around(events, frames, rows[silent])
+        stack[silent] = np.where(around != NONE, around + len(stacks), NONE)
+        stacks += found
+    return stack, stacks
 
 
 def _largest(events: Events, calls: Calls) -> np.ndarray:
