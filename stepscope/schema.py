@@ -64,8 +64,8 @@ EVENT_SCHEMA = pa.schema(
         ("depth", pa.int16()),  # row inside the lane, 0 is the outermost
         ("name", pa.dictionary(pa.int32(), pa.utf8())),
         ("kind", pa.uint8()),  # Kind
-        ("correlation", pa.int64()),  # joins a launch and its runs
-        ("external_id", pa.int64()),  # joins device work to the operator that asked for it
+        ("correlation", pa.int64()),  # joins a launch and its runs; on other host events, what consumers refer to
+        ("external_id", pa.int64()),  # joins device work to the operator that asked for it, a consumer to its producer
         ("device", pa.int32()),  # device ordinal
         ("stream", pa.int64()),
         ("bytes", pa.int64()),

@@ -285,6 +285,34 @@ def test_all_arrows_in_view(tmp_path: Path) -> None:
     assert arrows(timeline, 0, 200_000, None, limit=1)["count"] == 3
 
 
+def test_work_handed_to_another_thread_leads_back_and_forth(tmp_path: Path) -> None:
+    """run [0, 50) hands on to process [10, 30) and done [60, 70) of thread 2."""
+    events = Events.from_columns(
+        {
+            "ts_ns": T0_NS + np.array([0, 10_000, 60_000]),
+            "dur_ns": np.array([50_000, 20_000, 10_000]),
+            "lane": np.array([0, 1, 1]),
+            "name": np.array([0, 1, 2]),
+            "kind": np.full(3, Kind.OP),
+            "correlation": np.array([5, -1, -1]),
+            "external_id": np.array([-1, 5, 5]),
+        },
+        ["run", "process", "done"],
+        [Lane("thread", "python", "1", "1"), Lane("thread", "pool", "1", "2")],
+    )
+    timeline = timeline_of(tmp_path, Window(events))
+
+    def links(name: str) -> list[tuple[str, str]]:
+        told = timeline.slice(timeline.find(name)["rows"][0])["connections"]
+        return [(c["type"], c["name"]) for c in told]
+
+    assert links("run") == [("consumer", "process"), ("consumer", "done")]
+    assert links("process") == links("done") == [("producer", "run")]
+    found = arrows(timeline, 0, 100_000, None)
+    leaves = [t + timeline.origin_ns - T0_NS for t in found["from_t"]]
+    assert list(zip(found["type"], leaves, strict=True)) == [("consumer", 10_000), ("consumer", 50_000)]
+
+
 def test_a_kernel_tells_operator_modules_and_stack(tmp_path: Path) -> None:
     trace = TraceBuilder().python("train.py(10): main", 0, 100).python("nn.Module: Net_0", 5, 90)
     trace.python("nn.Module: Linear_0", 10, 50).op("aten::linear", 12, 30, external_id=1)

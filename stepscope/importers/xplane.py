@@ -22,6 +22,7 @@ from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.kineto_header import Origin, add_rank
 from stepscope.importers.trace_names import host_and_pid
 from stepscope.importers.xplane_events import PADDING_BYTES, RawEvents, decode_events
+from stepscope.importers.xplane_flows import flow_columns, number_flows
 from stepscope.importers.xplane_names import (
     ALLOCATION_BYTES,
     CORRELATION,
@@ -120,6 +121,7 @@ class _Reader:
             self._notes.add("no_events", "The file holds no events: nothing ran while it was recorded.")
             return Events.empty()
         columns = joined(self._blocks)
+        number_flows(columns)
         columns["lane"], lanes = used_lanes(columns["lane"], self._lanes)
         return Events.from_columns(columns, list(self._names), lanes, list(self._args))
 
@@ -174,6 +176,7 @@ class _Reader:
             "stream": streams[line] if device else np.full(len(line), NONE),
             "bytes": _bytes(stats, memory, frees, on_device=device is not None),
             "step": np.where(is_step, step, NONE),
+            **flow_columns(stats),
         }
         columns = {column: values[keep] for column, values in columns.items()}
         columns["args"] = stats.args(keep, raw.metadata_id, memory, self._args)

@@ -14,7 +14,7 @@ from stepscope.schema import NONE
 
 _DOUBLE, _UINT64, _INT64, _TEXT, _BYTES, _REF = range(2, 8)
 
-#: Stats that have a column, or that differ in every event (links between threads, ids of iterators).
+#: Stats that have a column, or that differ in every event (ids of iterators).
 DROPPED = frozenset({"correlation_id", "step_num", "_r", "_pt", "_p", "_ct", "_c", "id", "parent_id", "iter_num",
                      "element_id"})  # fmt: skip
 

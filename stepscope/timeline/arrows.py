@@ -1,4 +1,4 @@
-"""Every connection that an interval shows: launches to their runs, forward operators to their backward nodes."""
+"""Every connection that an interval shows: launch to run, forward operator to backward node, producer to consumer."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from stepscope.timeline.select import absolute, below
 
 #: The most arrows of one answer; more would be a carpet.
 MAX_ARROWS = 2000
+_TYPES = ("run", "backward", "consumer")
 
 
 def arrows(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None, limit: int = MAX_ARROWS) -> dict:
@@ -21,8 +22,9 @@ def arrows(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None, li
 
     Returns:
         ``count`` of all, and of at most ``limit`` of them, evenly spread in order of start, the columns ``type``
-        ("run" or "backward"), ``from_row``, ``from_lane``, ``from_depth``, ``from_t`` (the end of a launch, the start
-        of a forward operator), ``to_row``, ``to_lane``, ``to_depth``, ``to_t`` (the start of the effect).
+        ("run", "backward" or "consumer"), ``from_row``, ``from_lane``, ``from_depth``, ``from_t`` (the end of a launch
+        or a producer, the start of a forward operator), ``to_row``, ``to_lane``, ``to_depth``, ``to_t`` (the start
+        of the effect).
     """
     t0_ns, t1_ns = absolute(timeline, t0, t1)
     wanted = np.array(sorted(below(timeline, lanes)), dtype=np.int64)
@@ -62,24 +64,30 @@ def arrows(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None, li
             strict=True,
         )
     )
-    kinds = [("run", "backward")[k] for k in table[0].tolist()]
+    kinds = [_TYPES[k] for k in table[0].tolist()]
     return {"origin_ns": str(timeline.origin_ns), "count": count, "type": kinds, **columns}
 
 
 def _pairs(timeline: Timeline, segment: Segment) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Cause, effect, type (0 run, 1 backward) and the time at which the arrow leaves, one entry a pair."""
+    """Cause, effect, type (index into ``_TYPES``) and the time at which the arrow leaves, one entry a pair."""
     links = timeline.links_of(segment)
     launches, autograd = links.launches, links.autograd
     linked = launches.call_of_run != NONE
+    forward = autograd.forward[autograd.linked]
+    producer, consumer = links.handoffs
     call = launches.call[launches.call_of_run[linked]]
     run = launches.run[linked]
-    forward, node = autograd.forward[autograd.linked], autograd.node[autograd.linked]
-    events = segment.events
-    # A launch that ends after its run began: the arrow leaves where the run starts, as it is drawn for a selection.
-    leaves = np.maximum(np.minimum(events.end_ns[call], events.ts_ns[run]), events.ts_ns[call])
     return (
-        np.concatenate((call, forward)).astype(np.int64),
-        np.concatenate((run, node)).astype(np.int64),
-        np.repeat(np.array([0, 1]), [len(call), len(forward)]),
-        np.concatenate((leaves, events.ts_ns[forward])),
+        np.concatenate((call, forward, producer)).astype(np.int64),
+        np.concatenate((run, autograd.node[autograd.linked], consumer)).astype(np.int64),
+        np.repeat(np.arange(3), [len(call), len(forward), len(producer)]),
+        np.concatenate(
+            (_leaves(segment, call, run), segment.events.ts_ns[forward], _leaves(segment, producer, consumer))
+        ),
     )
+
+
+def _leaves(segment: Segment, cause: np.ndarray, effect: np.ndarray) -> np.ndarray:
+    """The end of each cause; where the effect began before it, that moment, as it is drawn for a selection."""
+    events = segment.events
+    return np.maximum(np.minimum(events.end_ns[cause], events.ts_ns[effect]), events.ts_ns[cause])

@@ -1,4 +1,4 @@
-"""What a slice is connected with: launches and runs, operators, forward and backward."""
+"""What a slice is connected with: launches and runs, operators, forward and backward, producers and consumers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_RUNS = 100
 
 @dataclass(frozen=True)
 class Connection:
-    """``type`` is launch, run, forward, backward or operator; ``event`` the slice at the other end.
+    """``type`` is launch, run, forward, backward, operator, producer or consumer; ``event`` the slice at the other end.
 
     ``latency_ns`` is the time from the end of the launch to the start of its run, None for other types.
     """
@@ -38,6 +38,9 @@ class SegmentLinks:
 
     def of(self, event: int) -> list[Connection]:
         """The connections of one slice."""
+        return self._by_kind(event) + self._across_threads(event)
+
+    def _by_kind(self, event: int) -> list[Connection]:
         kind = int(self._events.kind[event])
         if kind in DEVICE_WORK:
             return self._of_run(event)
@@ -112,6 +115,33 @@ class SegmentLinks:
                 forward = int(autograd.forward[at[0]])
                 return [] if forward == NONE else [Connection("forward", forward)]
         return []
+
+    def _across_threads(self, event: int) -> list[Connection]:
+        producer, consumer = self.handoffs
+        mine = np.searchsorted(consumer, event)
+        found = []
+        if mine < len(consumer) and consumer[mine] == event:
+            found.append(Connection("producer", int(producer[mine])))
+        consumers = consumer[np.flatnonzero(producer == event)[:MAX_RUNS]]
+        order = np.argsort(self._events.ts_ns[consumers], kind="stable")
+        return found + [Connection("consumer", row) for row in consumers[order].tolist()]
+
+    @cached_property
+    def handoffs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Host work that one thread hands to another: producer and consumer of each pair, by consumer.
+
+        A consumer bears its producer's ``correlation`` as ``external_id``. Of producers that share one the first is
+        taken.
+        """
+        e = self._events
+        on_host = ~e.of_kind(*RUNTIME_CALLS, *DEVICE_WORK)
+        producer = np.flatnonzero(on_host & (e.correlation > 0))
+        consumer = np.flatnonzero(e.external_id > 0) if len(producer) else producer
+        ids, first = np.unique(e.correlation[producer], return_index=True)
+        at = np.searchsorted(ids, e.external_id[consumer])
+        known = at < len(ids)
+        known[known] = ids[at[known]] == e.external_id[consumer[known]]
+        return producer[first[at[known]]], consumer[known]
 
     @cached_property
     def autograd(self) -> Autograd:

@@ -139,6 +139,31 @@ def test_events_with_equal_stats_share_their_args(tmp_path: Path) -> None:
     ]
 
 
+def test_producers_and_consumers_share_a_number(tmp_path: Path) -> None:
+    host = PlaneBuilder("/host:CPU").line(1, "python")
+    host.event("FunctionRun", 1_000_000, 9_000_000, _pt=2, _p=2**64 - 3)
+    host.event("Enqueue", 20_000_000, 1_000_000, _pt=5, _p=7)
+    host.event("Lonely", 30_000_000, 1_000_000, _pt=2, _p=7)
+    host.event("cuLaunchKernel", 40_000_000, 1_000_000, correlation_id=1)
+    host.line(2, "tf_Compute/2")
+    host.event("ExecutorState::Process", 2_000_000, 1_000_000, _ct=2, _c=2**64 - 3)
+    host.event("ExecutorDoneCallback", 4_000_000, 1_000_000, _ct=2, _c=2**64 - 3)
+    host.event("Execute", 25_000_000, 1_000_000, _ct=5, _c=7)
+    events = load(tmp_path, xspace(environment(), host)).events
+    ids = {events.text(i): (int(events.correlation[i]), int(events.external_id[i])) for i in range(len(events))}
+    function, enqueue = ids["FunctionRun"][0], ids["Enqueue"][0]
+    assert len({function, enqueue, ids["cuLaunchKernel"][0]}) == 3
+    assert ids == {
+        "FunctionRun": (function, NONE),
+        "Enqueue": (enqueue, NONE),
+        "Lonely": (NONE, NONE),  # the same id of another type is no partner
+        "cuLaunchKernel": (1, NONE),
+        "ExecutorState::Process": (NONE, function),
+        "ExecutorDoneCallback": (NONE, function),
+        "Execute": (NONE, enqueue),
+    }
+
+
 def test_a_file_without_a_clock_says_so(tmp_path: Path) -> None:
     window = load(tmp_path, xspace(cpu_plane()))
     assert "clock_unknown" in codes(window)

@@ -368,7 +368,7 @@ export interface TreeAnswer {
 }
 
 export interface Connection {
-  type: "launch" | "run" | "forward" | "backward" | "operator";
+  type: "launch" | "run" | "forward" | "backward" | "operator" | "producer" | "consumer";
   row: number;
   name: string;
   lane: number;
@@ -445,7 +445,7 @@ export interface PlaceAnswer {
 
 export interface ArrowsAnswer {
   count: number;
-  type: ("run" | "backward")[];
+  type: ("run" | "backward" | "consumer")[];
   from_row: number[];
   from_lane: number[];
   from_depth: number[];

@@ -4,9 +4,11 @@ import type { Connection } from "../api";
 import type { Ink } from "./ink";
 import { sliceOnCanvas, TOP, xOf, type Scene } from "./scene";
 
+const OUTWARD: ReadonlySet<Connection["type"]> = new Set(["run", "backward", "consumer"]);
+
 /** Which end an arrow starts from: cause before effect. */
 export function arrowFrom(connection: Connection): "selected" | "other" {
-  return connection.type === "run" || connection.type === "backward" ? "selected" : "other";
+  return OUTWARD.has(connection.type) ? "selected" : "other";
 }
 
 export function drawArrows(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
@@ -43,6 +45,7 @@ export function drawFlows(ctx: CanvasRenderingContext2D, scene: Scene, colors: I
   for (const [type, color] of [
     ["run", colors.arrow],
     ["backward", colors.accent],
+    ["consumer", colors.handoff],
   ] as const) {
     ctx.strokeStyle = ctx.fillStyle = color;
     ctx.globalAlpha = flows.type.length > 1000 ? 0.22 : flows.type.length > 200 ? 0.45 : 0.8;

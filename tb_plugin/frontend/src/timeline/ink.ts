@@ -14,6 +14,7 @@ export interface Ink {
   band: string;
   accent: string;
   arrow: string;
+  handoff: string; // arrow from a producer to a consumer
   fills: string[];
   pale: string[]; // merged slices
   dim: string[]; // slices that are not searched for
@@ -38,6 +39,7 @@ export function ink(theme: Theme): Ink {
     band: dark ? "rgba(255,255,255,0.035)" : "rgba(20,40,80,0.035)",
     accent: dark ? "#7db4ff" : "#0b57d0",
     arrow: dark ? "#57d3e0" : "#00748a",
+    handoff: dark ? "#e5b95c" : "#8a5a00",
     fills,
     pale: fills.map((fill) => mix(CANVAS[theme], fill, 0.42)),
     dim: fills.map((fill) => mix(CANVAS[theme], fill, 0.16)),

@@ -167,6 +167,8 @@ const LINK_LABELS: Record<Connection["type"], string> = {
   forward: "forward of it",
   backward: "backward of it",
   operator: "from operator",
+  producer: "handed on by",
+  consumer: "handed on to",
 };
 
 function Link({ to }: { to: Connection }): JSX.Element {
