@@ -166,10 +166,9 @@ def operators(events: Events, links: Links, calls: Calls | None = None) -> list[
     calls = operator_calls(events, links) if calls is None else calls
     by_name = Groups(events.name[calls.rows].astype(np.int64))
     kernels = _kernels(events, links, calls)
-    out = [
-        Operator(events.names[name], *sums, kernels.get(name, []))
-        for name, *sums in zip(by_name.keys.tolist(), *call_sums(calls, by_name).values(), strict=True)
-    ]
+    names = by_name.keys.tolist()
+    columns = [*call_sums(calls, by_name).values(), [kernels.get(name, []) for name in names]]
+    out = [Operator(events.names[name], *row) for name, *row in zip(names, *columns, strict=True)]
     return sorted(out, key=lambda o: (-(o.device_self_ns or 0), -o.host_self_ns, o.name))
 
 
