@@ -7,7 +7,6 @@ A test fails where metrics.md is not what this script makes.
 from __future__ import annotations
 
 import inspect
-import re
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from stepscope.analysis.stacks import OperatorStack
 from stepscope.analysis.steps import Steps
 from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchronisation
 from stepscope.analysis.trust import Trust
+from stepscope.definitions import split
 from stepscope.summary import micro_step_time, step_time
 
 TARGET = Path(__file__).with_name("metrics.md")
@@ -87,7 +87,7 @@ def page() -> str:
     """The whole of metrics.md."""
     parts = [HEAD]
     for title, place, unit, documented in SECTIONS:
-        text, metrics = split(documented)
+        text, metrics = as_markdown(documented)
         rows = [f"| `{name}` | {unit_of(name, unit)} | {meaning} |" for name, meaning in metrics]
         source = f"`{documented.__module__}.{documented.__name__}`"
         parts.append(
@@ -104,12 +104,9 @@ def page() -> str:
     return "\n".join(parts) + "\n"
 
 
-def split(documented: Any) -> tuple[str, list[tuple[str, str]]]:
+def as_markdown(documented: Any) -> tuple[str, list[tuple[str, str]]]:
     """The text of a docstring as Markdown, and its entries under "Metrics:"."""
-    text, _, listed = (inspect.getdoc(documented) or "").partition("Metrics:")
-    text = re.split(r"\n(?:Args|Returns|Raises):", text)[0].strip()
-    listed = re.sub(r"\n {8,}", " ", listed)  # continued lines
-    entries = re.findall(r"^ {4}(\w+): (.*)$", listed, re.MULTILINE)
+    text, entries = split(documented)
     return text.replace("``", "`"), [
         (name, meaning.replace("``", "`").replace("|", "\\|")) for name, meaning in entries
     ]

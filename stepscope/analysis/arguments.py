@@ -25,6 +25,14 @@ class OperatorArgs(msgspec.Struct, gc=False):
     stack: object = msgspec.field(name="Call stack", default=None)
 
 
+class KernelArgs(msgspec.Struct, gc=False):
+    """What Kineto and XPlane write about the resources of a kernel."""
+
+    registers: object = msgspec.field(name="registers per thread", default=None)
+    shared: object = msgspec.field(name="shared memory", default=None)
+    details: object = msgspec.field(name="kernel_details", default=None)
+
+
 class MemoryArgs(msgspec.Struct, gc=False):
     """What Kineto and XPlane write about an allocation or a free."""
 
