@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_BLOCK = 32
+from stepscope.range_maximum import RangeMaximum, expand
+
 #: Rows with more slices a pixel in view than this are cut by looking up pixel edges, the others slice by slice.
-#: On 1M slices 1 to 64 differ by less than the noise; without edges the widest view takes twice as long.
-_CROWDED = 16
+#: On 10M slices 2 to 16 differ by less than the noise, 32 takes up to half as long again.
+_CROWDED = 8
 
 
 @dataclass
@@ -47,14 +48,12 @@ class RowIndex:
         self.dur_ns = dur_ns
         self.bounds = bounds
         self._busy_before = np.concatenate((np.zeros(1, np.int64), np.cumsum(dur_ns)))
-        # The last block is left out unless it is whole: a range that holds a block ends behind it.
-        blocks = len(dur_ns) // _BLOCK
-        self._block_max = dur_ns[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+        self._longest = RangeMaximum(dur_ns)
 
     @property
     def nbytes(self) -> int:
         """Bytes held besides the two columns that were given."""
-        return self._busy_before.nbytes + self._block_max.nbytes + self.bounds.nbytes
+        return self._busy_before.nbytes + self._longest.nbytes + self.bounds.nbytes
 
     def view(self, rows: np.ndarray, t0_ns: int, t1_ns: int, pixel_ns: int) -> Rectangles:
         """What these rows (ascending) show of [t0_ns, t1_ns) at ``pixel_ns`` (>= 1) nanoseconds a pixel."""
@@ -71,7 +70,7 @@ class RowIndex:
         first = np.sort(np.concatenate(cuts))
         at = np.searchsorted(lo, first, "right") - 1  # rows follow one another in the table
         last = np.minimum(np.append(first[1:], len(self.ts_ns)), hi[at])
-        longest = self._longest(first, last)
+        longest = self._longest.positions(first, last)
         return Rectangles(
             row=rows[at],
             start_ns=self.ts_ns[first],
@@ -105,7 +104,7 @@ class RowIndex:
 
     def _cut_by_slice(self, lo: np.ndarray, hi: np.ndarray, pixel_ns: int) -> np.ndarray:
         """Where rectangles begin in the ranges [lo, hi), by a look at every slice."""
-        at, begins = _expand(lo, hi)
+        at, begins = expand(lo, hi)
         pixel = self.ts_ns[at] // pixel_ns
         wide = self.dur_ns[at] >= pixel_ns
         cut = np.ones(len(at), bool)
@@ -116,51 +115,8 @@ class RowIndex:
     def _cut_by_edges(self, lo: int, hi: int, edges: np.ndarray, pixel_ns: int) -> np.ndarray:
         """The same for one range, by looking up the pixel edges and the wide slices only."""
         cuts = lo + np.searchsorted(self.ts_ns[lo:hi], edges)
-        first_block, last_block = lo // _BLOCK, hi // _BLOCK
-        blocks = first_block + np.flatnonzero(self._block_max[first_block:last_block] >= pixel_ns)
-        near = (blocks[:, None] * _BLOCK + np.arange(_BLOCK)).ravel()
-        near = np.concatenate((near, np.arange(last_block * _BLOCK, hi)))
-        wide = near[self.dur_ns[near] >= pixel_ns]
+        wide = self._longest.at_least(pixel_ns, lo, hi)
         cuts = np.sort(np.concatenate(([lo], cuts, wide, wide + 1)))
         keep = (cuts >= lo) & (cuts < hi)
         keep[1:] &= cuts[1:] != cuts[:-1]
         return cuts[keep]
-
-    def _longest(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-        """Position of the longest slice of each range [first, last)."""
-        longest = first.copy()
-        count = last - first
-        few = (count > 1) & (count <= 2 * _BLOCK)
-        longest[few] = _first_maximum(self.dur_ns, first[few], last[few])
-        many = count > 2 * _BLOCK
-        lo, hi = first[many], last[many]
-        head_block, tail_block = lo // _BLOCK, (hi - 1) // _BLOCK
-        block = _first_maximum(self._block_max, head_block + 1, tail_block)
-        candidates = np.column_stack(
-            (
-                _first_maximum(self.dur_ns, lo, (head_block + 1) * _BLOCK),
-                _first_maximum(self.dur_ns, block * _BLOCK, (block + 1) * _BLOCK),
-                _first_maximum(self.dur_ns, tail_block * _BLOCK, hi),
-            )
-        )
-        best = np.argmax(self.dur_ns[candidates], axis=1)
-        longest[many] = candidates[np.arange(len(best)), best]
-        return longest
-
-
-def _expand(lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The integers of the non-empty ranges [lo, hi) in one array, and where each range begins in it."""
-    count = hi - lo
-    begins = np.cumsum(count) - count
-    return np.arange(int(count.sum())) + np.repeat(lo - begins, count), begins
-
-
-def _first_maximum(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
-    """Position of the largest value of each non-empty range [lo, hi), the first of equals."""
-    if len(lo) == 0:
-        return lo
-    at, begins = _expand(lo, hi)
-    found = values[at]
-    largest = np.repeat(np.maximum.reduceat(found, begins), hi - lo)
-    hits = np.flatnonzero(found == largest)
-    return at[hits[np.searchsorted(hits, begins)]]

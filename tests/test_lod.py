@@ -95,13 +95,13 @@ def test_no_rows_and_empty_rows_show_nothing() -> None:
 def test_random_views_equal_the_answer_that_looks_at_every_slice(crowded: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lod, "_CROWDED", crowded)
     random = np.random.default_rng(crowded % 97)
-    for sizes in ([3000, 0, 1, 40, 700], [2500], [1, 1, 1]):
+    for sizes in ([3000, 0, 1, 40, 700], [6000], [1, 1, 1], [0, 90] * 30):
         rows = [random_row(random, n) for n in sizes]
         index = index_of(rows)
         span = max(s + d for row in rows for s, d in row)
         for _ in range(60):
             t0, t1 = sorted(random.integers(-50, span + 50, 2).tolist())
-            pixel = max(1, (t1 - t0) // int(random.choice([1, 3, 50, 400])))
+            pixel = max(1, (t1 - t0) // int(random.choice([1, 3, 17, 50, 400])))
             wanted = [r for r in range(len(rows)) if random.random() < 0.8]
             assert shown(index, wanted, t0, t1, pixel) == brute_force(rows, wanted, t0, t1, pixel)
 
@@ -133,3 +133,15 @@ def test_large_times_do_not_overflow() -> None:
     assert sum(r[3] for r in found) == 400
     assert sum(r[4] for r in found) == 200 * day_ns
     assert len(found) in (20, 21)
+
+
+def test_totals_are_the_same_at_every_level_of_detail() -> None:
+    rows = [random_row(np.random.default_rng(5), n) for n in (5000, 1, 800)]
+    index = index_of(rows)
+    end = max(s + max(d, 1) for row in rows for s, d in row)
+    for pixel in (1, 7, 100, 5000, end):
+        r = index.view(np.arange(3), 0, end, pixel)
+        for i, row in enumerate(rows):
+            assert r.count[r.row == i].sum() == len(row)
+            assert r.busy_ns[r.row == i].sum() == sum(d for _, d in row)
+            assert r.longest_ns[r.row == i].max() == max(d for _, d in row)
