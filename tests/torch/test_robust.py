@@ -266,7 +266,7 @@ def test_a_model_that_is_no_module_is_looked_for(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 def test_a_scripted_model(tmp_path):
-    scripted = torch.jit.script(make_model())
+    scripted = torch.jit.script(nn.Sequential(*make_model()))
     with profiler(tmp_path, scripted):
         train(scripted, 4)
     recording = read(tmp_path)

@@ -18,10 +18,17 @@ SIZE = 8
 BATCH = 4
 
 
+class Net(nn.Sequential):
+    """With a forward outside of torch, which compiles no frame of its own modules."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x)
+
+
 def make_model() -> nn.Module:
     """With dropout, so that its losses depend on every random number drawn."""
     torch.manual_seed(1)
-    return nn.Sequential(nn.Linear(SIZE, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 1))
+    return Net(nn.Linear(SIZE, 8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 1))
 
 
 def make_optimizer(model: nn.Module) -> torch.optim.Optimizer:

@@ -1,8 +1,7 @@
-"""The hook of the forward phase: on the outermost modules that the loop calls."""
+"""The forward phase: around the calls of the outermost modules that the loop calls."""
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
@@ -11,60 +10,11 @@ from typing import Any
 import torch
 from torch.nn.modules import module as nn_module
 
+from stepscope_torch.entrance import Entrance
 from stepscope_torch.loop import FORWARD, FORWARD_BEGIN, FORWARD_END, MAX_ENTRIES, SAMPLED, Loop
 from stepscope_torch.part import Failed, Part, is_compiling
 
 is_grad_enabled = torch.is_grad_enabled
-
-
-class _ForwardHook:
-    """A hook on one module. A copy or a pickle of the module gets a function of the standard library instead,
-    which takes any arguments and does nothing: an averaged copy of the model is not the model that trains,
-    and a saved model must load where stepscope is not installed.
-    """
-
-    __slots__ = ("loop", "part")
-
-    def __init__(self, part: Forward) -> None:
-        self.part = part
-        self.loop = part.loop
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (contextlib.nullcontext, "__exit__")
-
-
-class _ForwardBegin(_ForwardHook):
-    __slots__ = ()
-
-    def __call__(self, module: torch.nn.Module, args: Any) -> None:
-        if is_compiling():
-            return
-        loop = self.loop
-        mode = loop.mode
-        if mode and get_ident() == loop.thread and is_grad_enabled() and module.training:
-            now = perf_counter_ns()
-            loop.marks += (FORWARD_BEGIN, now, module)
-            if mode == SAMPLED:
-                loop.sample_ns += perf_counter_ns() - now
-        else:
-            self.part.begin(module)
-
-
-class _ForwardEnd(_ForwardHook):
-    __slots__ = ()
-
-    def __call__(self, module: torch.nn.Module, args: Any, output: Any) -> None:
-        if is_compiling():
-            return
-        loop = self.loop
-        mode = loop.mode
-        if mode and get_ident() == loop.thread and len(loop.marks) < MAX_ENTRIES:
-            now = perf_counter_ns()
-            loop.marks += (FORWARD_END, now, module)
-            if mode == SAMPLED:
-                loop.sample_ns += perf_counter_ns() - now
-        else:
-            self.part.end(module)
 
 
 class Forward(Part):
@@ -84,22 +34,23 @@ class Forward(Part):
         self._not_found = not_found
         self._found: list[torch.nn.Module] = []
         self._global_handles: list[Any] = []
-        self._compiled: list[tuple[torch.nn.Module, Callable[..., Any]]] = []
+        self._entrances: list[Entrance] = []
         self._steps_before = 0
 
     def install(self) -> None:
         if self.model is None:
             self._search()
         else:
-            self._hook(self.model)
+            self._enter(self.model)
         self.loop.after_segment.append(self._look)
+        self.loop.checks.append(self._enter_again)
 
     def remove(self) -> None:
         self._end_search()
         super().remove()
-        for module, wrapped in self._compiled:
-            if vars(module).get("_compiled_call_impl") is wrapped:
-                module._compiled_call_impl = wrapped.__wrapped__
+        for entrance in self._entrances:
+            entrance.remove()
+        self._entrances = []
 
     def _look(self) -> bool:
         """After each segment, until the first complete step: was a forward seen in it?"""
@@ -111,41 +62,52 @@ class Forward(Part):
             if self._global_handles:
                 found = self._end_search()
                 for module in found:
-                    self._hook(module)
+                    self._enter(module)
                 if not found:
                     self._not_found()
-            elif FORWARD not in tracker.phases_seen and self.model is not None:
-                if getattr(self.model, "_compiled_call_impl", None) is not None and not self._compiled:
-                    self._wrap_compiled(self.model)  # compiled in place after it was given to us
-                    return False
+            elif FORWARD not in tracker.phases_seen and not self._enter_again():
                 self._search()  # what the loop calls is a wrapper around it
                 return True
         except Exception as error:
             self.fail(error)
         return False
 
-    def _hook(self, module: torch.nn.Module) -> None:
-        # First of all, so that what FSDP's own hook does before a forward (gathering) is part of it.
-        self.handles.append(module.register_forward_pre_hook(_ForwardBegin(self), prepend=True))
-        self.handles.append(module.register_forward_hook(_ForwardEnd(self), always_call=True))
-        if getattr(module, "_compiled_call_impl", None) is not None:
-            self._wrap_compiled(module)
+    def _enter(self, module: torch.nn.Module) -> None:
+        self._entrances.append(Entrance(module, lambda original: self._wrap(module, original)))
 
-    def _wrap_compiled(self, module: torch.nn.Module) -> None:
-        """``module.compile()`` compiles its hooks too, that is, takes them out; its entrance is outside."""
-        original: Any = module._compiled_call_impl
-        begin, end = _ForwardBegin(self), _ForwardEnd(self)
+    def _enter_again(self) -> bool:
+        """Where ``module.compile()`` has taken our place, go around it. Returns whether it has."""
+        lost = [entrance for entrance in self._entrances if not entrance.stands]
+        for entrance in lost:
+            self._entrances.remove(entrance)
+            self._enter(entrance.module)
+        return bool(lost)
+
+    def _wrap(self, module: torch.nn.Module, original: Callable[..., Any]) -> Callable[..., Any]:
+        loop = self.loop
+        marks = loop.marks
+        mark = marks.extend
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            begin(module, args)
+            if is_compiling():
+                return original(*args, **kwargs)
+            if loop.mode and get_ident() == loop.thread and is_grad_enabled() and module.training:
+                mark((FORWARD_BEGIN, perf_counter_ns(), module))
+            elif not self.begin(module):
+                return original(*args, **kwargs)
             try:
                 return original(*args, **kwargs)
             finally:
-                end(module, args, None)
+                mode = loop.mode
+                if mode and len(marks) < MAX_ENTRIES:
+                    now = perf_counter_ns()
+                    mark((FORWARD_END, now, module))
+                    if mode == SAMPLED:  # the begin is taken to cost what the end does
+                        loop.sample_ns += 2 * (perf_counter_ns() - now)
+                else:
+                    self.end(module)
 
-        call.__wrapped__ = original  # type: ignore[attr-defined]
-        module._compiled_call_impl = call
-        self._compiled.append((module, call))
+        return call
 
     def _search(self) -> None:
         self._global_handles = [
@@ -165,7 +127,7 @@ class Forward(Part):
             return
         try:
             if module is self.model:
-                return  # its own hooks do it
+                return  # it has an entrance
             if self.loop.takes_forward():
                 if next(module.parameters(), None) is None:
                     return  # a loss: what it computes is no forward of the model
@@ -179,12 +141,14 @@ class Forward(Part):
         if not is_compiling() and module is not self.model:
             self.end(module)
 
-    def begin(self, module: torch.nn.Module) -> None:
+    def begin(self, module: torch.nn.Module) -> bool:
+        """False where the call is not the training loop's."""
         if self.live:
             try:
-                self.loop.forward_begin(module)
+                return self.loop.forward_begin(module)
             except Exception as error:
                 self.fail(error)
+        return False
 
     def end(self, module: torch.nn.Module) -> None:
         if self.live:

@@ -141,15 +141,17 @@ class Loop:
             self._work_off()
         self._count_sample(now)
 
-    def forward_begin(self, module: torch.nn.Module) -> None:
+    def forward_begin(self, module: torch.nn.Module) -> bool:
+        """False where it is not the training loop's."""
         now = perf_counter_ns()
         if get_ident() != self.thread and not self._claim_thread():
-            return
+            return False
         how = (_GRAD if torch.is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
         self.marks += (_FORWARD + how, now, module)
         if self.at_once or how != _GRAD + _TRAINING:  # annotations in validation are to know that there is no step
             self._work_off()
         self._count_sample(now)
+        return True
 
     def forward_end(self, module: torch.nn.Module) -> None:
         now = perf_counter_ns()

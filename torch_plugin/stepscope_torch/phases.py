@@ -44,6 +44,7 @@ class InputWait(Part):
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         loop = self.loop
+        mark = loop.marks.extend
 
         def __next__(iterator: Any) -> Any:
             if is_compiling() or not self.live or get_ident() != loop.loader_thread:
@@ -60,7 +61,7 @@ class InputWait(Part):
             mode = loop.mode
             if mode:
                 now = perf_counter_ns()
-                loop.marks += (INPUT_END, now, None)
+                mark((INPUT_END, now, None))
                 if mode == SAMPLED:
                     loop.sample_ns += perf_counter_ns() - now
             else:
@@ -90,12 +91,13 @@ class Backward(Part):
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         loop = self.loop
+        mark = loop.marks.extend
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             if is_compiling():
                 return original(*args, **kwargs)
             if loop.mode and get_ident() == loop.thread:
-                loop.marks += (BACKWARD_BEGIN, perf_counter_ns(), None)
+                mark((BACKWARD_BEGIN, perf_counter_ns(), None))
             elif not self._begin():
                 return original(*args, **kwargs)
             try:
@@ -104,7 +106,7 @@ class Backward(Part):
                 mode = loop.mode
                 if mode:
                     now = perf_counter_ns()
-                    loop.marks += (BACKWARD_END, now, None)
+                    mark((BACKWARD_END, now, None))
                     if mode == SAMPLED:  # the begin is taken to cost what the end does
                         loop.sample_ns += 2 * (perf_counter_ns() - now)
                 else:
@@ -208,7 +210,7 @@ class OptimizerStep(Part):
         mode = loop.mode
         if mode and get_ident() == loop.thread:
             now = perf_counter_ns()
-            loop.marks += (OPTIMIZER_BEGIN, now, optimizer)
+            loop.marks.extend((OPTIMIZER_BEGIN, now, optimizer))
             if mode == SAMPLED:
                 loop.sample_ns += perf_counter_ns() - now
         elif self.live:
@@ -224,7 +226,7 @@ class OptimizerStep(Part):
         mode = loop.mode
         if mode and self.only is None and get_ident() == loop.thread:
             now = perf_counter_ns()
-            loop.marks += (OPTIMIZER_END, now, optimizer)
+            loop.marks.extend((OPTIMIZER_END, now, optimizer))
             loop.at_once = True
             loop.mode = SLOW
             if mode == SAMPLED:
