@@ -26,6 +26,7 @@ from stepscope.analysis.modules import Module
 from stepscope.analysis.operators import Operator, ShapedOperator
 from stepscope.analysis.overhead import Overhead
 from stepscope.analysis.phases import Phases
+from stepscope.analysis.ranks import Excess, Imbalance, Rank
 from stepscope.analysis.resources import Resource
 from stepscope.analysis.stacks import OperatorStack
 from stepscope.analysis.steps import Steps
@@ -33,6 +34,7 @@ from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchr
 from stepscope.analysis.trust import Trust
 from stepscope.definitions import split
 from stepscope.summary import micro_step_time, step_time
+from stepscope.summary.across import AcrossWorkers
 
 TARGET = Path(__file__).with_name("metrics.md")
 
@@ -54,6 +56,10 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Step phases", "workers[].steps[].phase_ns", "ns", Phases),
     ("Step time of the run", "step_time_ns", "ns", step_time),
     ("Micro step time", "micro_step_time_ns, workers[].micro_step_time_ns", "ns", micro_step_time),
+    ("Workers beside each other", "across_workers", "", AcrossWorkers),
+    ("Imbalance", "across_workers.imbalance", "", Imbalance),
+    ("One worker beside the others", "across_workers.ranks[]", "", Rank),
+    ("Where a worker is slow", "across_workers.ranks[].excess", "", Excess),
     ("Overhead of the profiler", "workers[].overhead", "", Overhead),
     ("Device use", "workers[].gpu[]", "ratio", Gpu),
     ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),

@@ -67,6 +67,7 @@ class TestRecordedRun:
         assert worker["coverage"] == {
             "steps": 6,
             "deep_steps": 2,
+            "phased_steps": 6,
             "windows": 1,
             "first_ns": T0_NS,
             "last_ns": T0_NS + 60 * MS,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stepscope.analysis.phases import MicroSteps, Phases
+from stepscope.analysis.step_collectives import StepCollectives
 from stepscope.analysis.steps import Steps
 from stepscope.schema import ACTIVITIES, NONE, PHASES
 
@@ -18,7 +19,8 @@ class Analysis:
 
     ``summary`` is the worker's part of the contract without ``steps``, which stay in columns here: there may
     be millions. ``steps`` is None if that analysis failed. ``activity`` and ``phases`` have one entry a step;
-    ``steps.deep`` and ``phases.measured`` tell where they hold. ``micro`` are the micro batches of the steps.
+    ``steps.deep`` and ``phases.measured`` tell where they hold. ``micro`` are the micro batches of the steps,
+    ``collectives`` the runs of collectives in them.
     """
 
     summary: dict[str, Any]
@@ -26,6 +28,7 @@ class Analysis:
     activity: dict[str, np.ndarray] | None
     phases: Phases | None
     micro: MicroSteps | None
+    collectives: StepCollectives | None
 
     def step_rows(self) -> list[dict[str, Any]] | None:
         """The steps of the contract, one dictionary each."""

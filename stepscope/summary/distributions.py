@@ -27,7 +27,7 @@ def step_time(steps: Iterable[Steps | None]) -> dict[str, Any] | None:
         min: shortest
         max: longest
     """
-    return _distribution([s.duration_ns[s.complete] for s in steps if s is not None])
+    return distribution([s.duration_ns[s.complete] for s in steps if s is not None])
 
 
 def micro_step_time(found: Iterable[tuple[Steps | None, MicroSteps | None]]) -> dict[str, Any] | None:
@@ -46,10 +46,11 @@ def micro_step_time(found: Iterable[tuple[Steps | None, MicroSteps | None]]) -> 
         min: shortest
         max: longest
     """
-    return _distribution([m.duration_ns[s.complete[m.step]] for s, m in found if s is not None and m is not None])
+    return distribution([m.duration_ns[s.complete[m.step]] for s, m in found if s is not None and m is not None])
 
 
-def _distribution(parts: list[np.ndarray]) -> dict[str, Any] | None:
+def distribution(parts: list[np.ndarray]) -> dict[str, Any] | None:
+    """Count, mean and percentiles of all values; None if there is none."""
     values = np.concatenate([np.empty(0, np.int64), *parts])
     if len(values) == 0:
         return None

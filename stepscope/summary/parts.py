@@ -10,7 +10,7 @@ import numpy as np
 
 from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.capture import Capture
-from stepscope.analysis.collectives import collective_runs, communication
+from stepscope.analysis.collectives import CollectiveRuns, collective_runs, communication
 from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
 from stepscope.analysis.idle import KERNEL_WAIT_THRESHOLD_NS, idle_by_device, idle_by_stream
 from stepscope.analysis.launches import Links
@@ -39,7 +39,7 @@ def idle_part(capture: Capture, links: Links) -> dict[str, Any]:
     }
 
 
-def communication_part(windows: list[Window], events: Events, links: Links) -> dict[str, Any] | None:
+def collectives_of(windows: list[Window], events: Events, links: Links) -> CollectiveRuns:
     sizes: dict[str, int] = {}
     for window in windows:
         told = window.header.get("distributedInfo")
@@ -47,7 +47,11 @@ def communication_part(windows: list[Window], events: Events, links: Links) -> d
         for group in groups if isinstance(groups, list) else ():
             if isinstance(group, dict) and isinstance(group.get("pg_size"), int):
                 sizes[str(group.get("pg_name"))] = group["pg_size"]
-    found = communication(events, collective_runs(events, links, sizes))
+    return collective_runs(events, links, sizes)
+
+
+def communication_part(events: Events, runs: CollectiveRuns) -> dict[str, Any] | None:
+    found = communication(events, runs)
     if found is None:
         return None
     return {
@@ -90,12 +94,13 @@ def devices_of(windows: list[Window], meta: dict[str, Any]) -> list[Device]:
     return [device for _, device in sorted(found.items())]
 
 
-def coverage_of(live: Events, capture: Capture, steps: Steps | None) -> dict[str, Any]:
+def coverage_of(live: Events, capture: Capture, steps: Steps | None, phases: Phases | None) -> dict[str, Any]:
     """How much of the job the numbers stand for."""
     tables = [t for t in (live, capture.events) if len(t)]
     return {
         "steps": None if steps is None else len(steps),
         "deep_steps": None if steps is None else int(np.count_nonzero(steps.deep)),
+        "phased_steps": None if phases is None else int(np.count_nonzero(phases.measured)),
         "windows": len(capture),
         "first_ns": min((int(t.ts_ns.min()) for t in tables), default=None),
         "last_ns": max((int(t.end_ns.max()) for t in tables), default=None),

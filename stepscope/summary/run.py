@@ -11,9 +11,11 @@ from stepscope.analysis.resources import resources
 from stepscope.errors import StepscopeError
 from stepscope.parallel import ordered
 from stepscope.runs import Run, Worker
+from stepscope.summary.across import across_workers
 from stepscope.summary.analysed import Analysis
 from stepscope.summary.distributions import micro_step_time, step_time
 from stepscope.summary.judgement import note_damage, note_ranks
+from stepscope.summary.rollup import Rollup, empty_rollup, rollup_of
 from stepscope.summary.unreadable import unreadable_worker
 from stepscope.summary.worker import analyse_worker
 
@@ -32,21 +34,24 @@ def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -
         StepscopeError: no worker could be read.
     """
     analyses: list[Analysis] = []
+    rollups: list[Rollup] = []
     refused: list[StepscopeError] = []
     workers = []
     for worker, analysis in zip(run.workers, ordered(executor, _analysis_or_error, run.workers), strict=True):
         if isinstance(analysis, StepscopeError):
             refused.append(analysis)
             workers.append(unreadable_worker(worker, analysis))
+            rollups.append(empty_rollup(workers[-1]))
             continue
         analyses.append(analysis)
         workers.append(analysis.to_dict(micro))
+        rollups.append(rollup_of(analysis))
     if not analyses:
         raise refused[0] if refused else StepscopeError(f"{run.path}: this run has no worker to read yet.")
     resources = run_resources(run.workers)
     for worker, about in zip(run.workers, workers, strict=True):
         note_damage(worker, about)
-    _name_apart(workers)
+    name_apart(workers)
     note_ranks(workers)
     return {
         "schema": SUMMARY_VERSION,
@@ -54,6 +59,7 @@ def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -
         "workers": workers,
         "step_time_ns": step_time(a.steps for a in analyses),
         "micro_step_time_ns": micro_step_time((a.steps, a.micro) for a in analyses),
+        "across_workers": across_workers(rollups, [w["worker"] for w in workers]),
         "resources": resources,
         "findings": [],
         "problems": list(run.problems),
@@ -91,7 +97,7 @@ def run_resources(workers: Iterable[Worker]) -> dict[str, Any] | None:
     return {host: {m: asdict(r) for m, r in resources(tables).items()} for host, tables in by_host.items()}
 
 
-def _name_apart(workers: Sequence[dict[str, Any]]) -> None:
+def name_apart(workers: Sequence[dict[str, Any]]) -> None:
     """Make the names of workers unique within the run."""
     taken: set[str] = set()
     for worker in workers:

@@ -22,7 +22,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "framework": "unknown",
         "devices": [],
         "events": 0,
-        "coverage": {"steps": 0, "deep_steps": 0, "windows": 0, "first_ns": None, "last_ns": None},
+        "coverage": {"steps": 0, "deep_steps": 0, "phased_steps": 0, "windows": 0, "first_ns": None, "last_ns": None},
         "overhead": None,
         "steps": [],
         "activity_total_ns": None,
@@ -48,6 +48,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "modules_total": None,
         "memory": None,
         "annotations": [],
+        "step_time_ns": None,
         "micro_step_time_ns": None,
     }
     judge(unreadable, [Note("unreadable", 1, str(error))])

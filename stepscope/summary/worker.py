@@ -40,15 +40,17 @@ from stepscope.analysis.quality import (
 )
 from stepscope.analysis.queues import queue_order
 from stepscope.analysis.stacks import operator_stacks
+from stepscope.analysis.step_collectives import step_collectives
 from stepscope.analysis.steps import find_steps
 from stepscope.errors import StepscopeError
 from stepscope.runs import Worker
 from stepscope.schema import ACTIVITIES, PHASES, Note, Notes, Window
 from stepscope.summary.analysed import Analysis
-from stepscope.summary.distributions import micro_step_time
+from stepscope.summary.distributions import micro_step_time, step_time
 from stepscope.summary.judgement import judge
 from stepscope.summary.parts import (
     LIST_ROWS,
+    collectives_of,
     communication_part,
     coverage_of,
     devices_of,
@@ -117,7 +119,9 @@ def analyse_worker(worker: Worker) -> Analysis:
     memory_list = attempt("memory operations", memory_operations, events)
     idle = attempt("idle times", idle_part, capture, links)
     waits = attempt("synchronisation", synchronisation_part, events)
-    talk = attempt("communication", communication_part, windows, events, links)
+    collectives = attempt("communication", collectives_of, windows, events, links)
+    talk = attempt("communication", communication_part, events, collectives)
+    in_steps = attempt("communication by step", step_collectives, events, collectives, steps)
     backward = attempt("the backward pass", link_backward, events)
     calls = attempt("operators", operator_calls, events, links, backward)
     noted(attempt("operators", call_notes, calls, backward))
@@ -146,7 +150,7 @@ def analyse_worker(worker: Worker) -> Analysis:
         "framework": worker.framework,
         "devices": [{f: getattr(d, f) for f in DEVICE_FIELDS} for d in devices],
         "events": len(live) + len(events),
-        "coverage": coverage_of(live, capture, steps),
+        "coverage": coverage_of(live, capture, steps, phases),
         "overhead": cost and asdict(cost),
         "steps": None,
         "activity_total_ns": None if steps is None else totals(activity, ACTIVITIES, steps.deep),
@@ -172,10 +176,11 @@ def analyse_worker(worker: Worker) -> Analysis:
         "modules_total": module_list and module_list[1],
         "memory": plain(memory_of),
         "annotations": plain(annotation_list),
+        "step_time_ns": step_time([steps]),
         "micro_step_time_ns": micro_step_time([(steps, micro)]),
     }
     judge(summary, notes.list())
-    return Analysis(summary, steps, activity, phases, micro)
+    return Analysis(summary, steps, activity, phases, micro, in_steps)
 
 
 def _windows(worker: Worker, notes: Notes) -> list[Window]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from stepscope.runs import Run, Worker
 from stepscope.summary import Analysis, note_ranks, step_time
 from stepscope.timeline import NoSuchSlice
@@ -132,7 +130,6 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
     peers: list[dict[str, Any]] = [{"rank": known_rank(w), "quality": []} for w in run.workers if w.id != worker.id]
     note_ranks([about, *peers])
     coverage = dict(about.pop("coverage"))
-    coverage["phased_steps"] = None if analysis.phases is None else int(np.count_nonzero(analysis.phases.measured))
     moments = {k: None if coverage[k] is None else coverage[k] - origin for k in ("first_ns", "last_ns")}
     meta = worker.meta or {}
     return {

@@ -1,0 +1,70 @@
+"""The same step of several workers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.schema import NONE
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Which column each step of each worker takes in matrices of shape (workers, columns).
+
+    ``by`` is "id" where every step of every worker has a number: the same number is the same step, and where a
+    worker counts a number again, its second step with it is another one. Else it is "position": the first steps of
+    all workers, the second ones, and so on.
+
+    ``id`` has one entry a column, its number or position. ``worker`` and ``column`` have one entry a step, worker
+    after worker.
+    """
+
+    by: str
+    id: np.ndarray
+    worker: np.ndarray
+    column: np.ndarray
+    workers: int
+
+    def matrix(self, values: Sequence[np.ndarray | None]) -> np.ndarray:
+        """Values of the steps of each worker (None: not measured) as a matrix, ``NONE`` where there is none."""
+        out = np.full((self.workers, len(self.id)), NONE, np.int64)
+        lengths = np.bincount(self.worker, minlength=self.workers)
+        known = [np.full(n, NONE) if v is None else v for v, n in zip(values, lengths.tolist(), strict=True)]
+        if known:
+            out[self.worker, self.column] = np.concatenate(known)
+        return out
+
+
+def align(ids: Sequence[np.ndarray]) -> Alignment:
+    """Put the steps of several workers side by side.
+
+    Args:
+        ids: the step numbers of each worker, ``NONE`` where a step has none.
+    """
+    lengths = [len(i) for i in ids]
+    worker = np.repeat(np.arange(len(ids)), lengths)
+    every = np.concatenate([np.empty(0, np.int64), *ids])
+    if (every == NONE).any():
+        column = np.concatenate([np.empty(0, np.int64), *(np.arange(n) for n in lengths)])
+        return Alignment("position", np.arange(max(lengths, default=0)), worker, column, len(ids))
+    again = _occurrence(worker, every)
+    order = np.lexsort((every, again))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(every[order]) != 0) | (np.diff(again[order]) != 0)
+    column = np.empty(len(order), np.int64)
+    column[order] = np.cumsum(new) - 1
+    return Alignment("id", every[order][new], worker, column, len(ids))
+
+
+def _occurrence(worker: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """How often each number came before in its worker."""
+    order = np.lexsort((number, worker))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(worker[order]) != 0) | (np.diff(number[order]) != 0)
+    at = np.arange(len(order))
+    out = np.empty(len(order), np.int64)
+    out[order] = at - np.maximum.accumulate(np.where(new, at, 0))
+    return out

@@ -1,0 +1,6 @@
+"""Rollups on disk: a worker's steps and totals in a small file, which the views of a whole run are made from."""
+
+from stepscope.rollup.build import make, rollups
+from stepscope.rollup.files import read
+
+__all__ = ["make", "read", "rollups"]

@@ -1,0 +1,151 @@
+"""What only all workers of a run together tell, from their rollups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from stepscope.analysis.alignment import align
+from stepscope.analysis.collective_waits import collective_waits
+from stepscope.analysis.percentiles import nearest_rank
+from stepscope.analysis.ranks import (
+    Imbalance,
+    Measures,
+    Rank,
+    beyond_median,
+    excesses,
+    imbalance,
+    means,
+    measures,
+    spread,
+)
+from stepscope.schema import ACTIVITIES, NONE, PHASES
+from stepscope.summary.rollup import Rollup
+
+#: Ranks that are told to be missing.
+_MISSING = 200
+
+
+@dataclass(frozen=True)
+class AcrossWorkers:
+    """All workers of a run beside each other; null for a run of one.
+
+    Steps are put side by side by their numbers, or by position where a worker has a step without one.
+
+    Metrics:
+        workers: workers of the run
+        world_size: the ranks that the job has, as the workers say (the largest, if they differ); null if none does
+        missing_ranks: ranks below world_size that no worker has, at most 200; null where world_size or a worker's
+            rank is not known
+        missing_rank_count: how many there are
+        aligned_by: `id` or `position`
+        steps: different steps of all workers
+        shared_steps: steps that all workers completed
+        imbalance: what unequal workers cost
+        ranks: the workers, in the order of the run
+    """
+
+    workers: int
+    world_size: int | None
+    missing_ranks: list[int] | None
+    missing_rank_count: int | None
+    aligned_by: str
+    steps: int
+    shared_steps: int
+    imbalance: Imbalance
+    ranks: list[Rank]
+
+
+def side_by_side(rollups: Sequence[Rollup]) -> Measures:
+    """The steps of the workers as matrices."""
+    return measures(align([r.steps["id"] for r in rollups]), [r.steps for r in rollups])
+
+
+def across_workers(
+    rollups: Sequence[Rollup], names: Sequence[str], found: Measures | None = None
+) -> dict[str, Any] | None:
+    """``AcrossWorkers`` of a run as plain data; None where there is only one worker.
+
+    Args:
+        rollups: of all workers.
+        names: what the workers are called in the run.
+        found: ``side_by_side`` of them, where it is known already.
+    """
+    if len(rollups) < 2:
+        return None
+    found = found or side_by_side(rollups)
+    by = found.compared_by
+    spreads = spread(found.alignment, found.of[by])
+    about = [r.about for r in rollups]
+    sizes = [a["world_size"] for a in about if a["world_size"] is not None]
+    missing, missing_count = _missing([a["rank"] for a in about], max(sizes, default=None))
+    across = AcrossWorkers(
+        workers=len(rollups),
+        world_size=max(sizes, default=None),
+        missing_ranks=missing,
+        missing_rank_count=missing_count,
+        aligned_by=found.alignment.by,
+        steps=len(found.alignment.id),
+        shared_steps=int(((found.of["duration"] != NONE).all(axis=0)).sum()),
+        imbalance=imbalance(by, spreads),
+        ranks=_ranks(rollups, names, found, spreads.slowest),
+    )
+    return asdict(across)
+
+
+def _missing(ranks: list[int | None], world_size: int | None) -> tuple[list[int] | None, int | None]:
+    """The first ranks that are missing, and how many there are."""
+    if world_size is None or None in ranks:
+        return None, None
+    present = set(ranks)
+    absent = (rank for rank in range(world_size) if rank not in present)  # a damaged file may tell any size
+    return list(islice(absent, _MISSING)), world_size - sum(rank in range(world_size) for rank in present)
+
+
+def _ranks(rollups: Sequence[Rollup], names: Sequence[str], found: Measures, slowest: np.ndarray) -> list[Rank]:
+    duration = found.of["duration"]
+    complete = duration != NONE
+    beyond = beyond_median(means(found.of[found.compared_by])).tolist()
+    own = means(found.of["own"]).tolist() if "own" in found.of else [np.nan] * len(rollups)
+    wins = np.bincount(slowest[slowest != NONE], minlength=len(rollups)).tolist()
+    families = [_family(found, "activity", ACTIVITIES), _family(found, "phase", PHASES)]
+    waits = collective_waits(
+        found.alignment,
+        [(r.collective_step, r.collective, r.collective_ns) for r in rollups],
+        [r.labels for r in rollups],
+    )
+    return [
+        Rank(
+            worker=names[w],
+            rank=r.about["rank"],
+            host=r.about["host"],
+            steps=int(complete[w].sum()),
+            p50_ns=nearest_rank(duration[w][complete[w]], 50)[0] if complete[w].any() else None,
+            mean_ns=_known(mean),
+            delta_ns=_known(beyond[w]),
+            own_ns=_known(own[w]),
+            activity_ns=families[0][w],
+            phase_ns=families[1][w],
+            slowest=wins[w],
+            excess=excess,
+            collective_wait_ns=int(waits.wait_ns[w]) / int(waits.steps[w]) if waits.steps[w] else None,
+            waited_for=int(waits.last[w]) if waits.matched[w] else None,
+        )
+        for w, (r, mean, excess) in enumerate(zip(rollups, means(duration).tolist(), excesses(found), strict=True))
+    ]
+
+
+def _family(found: Measures, family: str, names: tuple[str, ...]) -> list[dict[str, float] | None]:
+    """Of each worker the mean of each part; None where nothing of the family was measured."""
+    known = [n for n in names if f"{family}.{n}" in found.of]
+    columns = [means(found.of[f"{family}.{n}"]).tolist() for n in known]
+    rows = zip(*columns, strict=True) if known else iter([()] * found.alignment.workers)
+    return [{n: v for n, v in zip(known, row, strict=True) if v == v} or None for row in rows]
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else value
