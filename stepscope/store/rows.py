@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from stepscope.schema import COLUMN_DTYPES, Events
@@ -22,27 +24,53 @@ def layout_rows(events: Events) -> Events:
 
 def row_order(lane: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The order (n,) that sorts slices by lane, depth, start, and the depth of each in that order."""
-    order = np.lexsort((-dur_ns, ts_ns, lane))
-    lane, ts_ns = lane[order], ts_ns[order]
-    end_ns = ts_ns + np.maximum(dur_ns[order], 1)
-    depth = np.zeros(len(order), np.int64)
-    bounds = np.append(np.flatnonzero(np.diff(lane, prepend=lane[:1] - 1)), len(lane))
-    for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        depth[a:b] = _open_at_start(ts_ns[a:b], end_ns[a:b])
-    dtype = COLUMN_DTYPES["depth"]
-    depth = np.minimum(depth, np.iinfo(dtype).max).astype(dtype)
-    by_depth = np.lexsort((ts_ns, depth, lane))
-    return order[by_depth], depth[by_depth]
+    order = np.argsort(_narrow(lane), kind="stable")
+    lanes = lane[order]
+    bounds = np.append(np.flatnonzero(np.diff(lanes, prepend=lanes[:1] - 1)), len(lane)).tolist()
+    depth = np.empty(len(order), COLUMN_DTYPES["depth"])
+    for a, b in itertools.pairwise(bounds):
+        rows = _by_start(order[a:b], ts_ns, dur_ns)
+        ts = ts_ns[rows]
+        end = ts + np.maximum(dur_ns[rows], 1)
+        open_slices = _open_at_start(ts, end)
+        by_row = np.argsort(open_slices, kind="stable")
+        if _overlap(open_slices[by_row], ts[by_row], end[by_row]):
+            open_slices = _below_all_open(ts, end)
+            by_row = np.argsort(open_slices, kind="stable")
+        order[a:b] = rows[by_row]
+        depth[a:b] = open_slices[by_row]
+    return order, depth
+
+
+def _narrow(lane: np.ndarray) -> np.ndarray:
+    """The same numbers in 16 bits if they fit: those numpy sorts without comparisons, five times as fast."""
+    fits = len(lane) and lane.min() >= 0 and lane.max() <= np.iinfo(np.uint16).max
+    return lane.astype(np.uint16) if fits else lane
+
+
+def _by_start(rows: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray) -> np.ndarray:
+    """The rows of one lane by start, of one start the longest first. Most come sorted by start or nearly so."""
+    ts = ts_ns[rows]
+    if np.any(ts[1:] < ts[:-1]):
+        by_ts = np.argsort(ts, kind="stable")
+        rows, ts = rows[by_ts], ts[by_ts]
+    same = np.zeros(len(ts) + 1, bool)
+    same[1:-1] = ts[1:] == ts[:-1]
+    ties = np.flatnonzero(same[1:] | same[:-1])
+    if len(ties):
+        tied = rows[ties]
+        rows[ties] = tied[np.lexsort((-dur_ns[tied], ts[ties]))]
+    return rows
 
 
 def _open_at_start(ts: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Rows of one lane, its slices sorted by (ts, -dur)."""
-    depth = np.arange(len(ts)) - np.searchsorted(np.sort(end), ts, "right")
-    by_row = np.lexsort((ts, depth))
-    same_row = depth[by_row][1:] == depth[by_row][:-1]
-    if np.any(same_row & (ts[by_row][1:] < end[by_row][:-1])):
-        return _below_all_open(ts, end)
-    return depth
+    """How many slices of the lane are open where each begins; the slices sorted by (ts, -dur)."""
+    return _as_depth(np.arange(len(ts)) - np.searchsorted(np.sort(end), ts, "right"))
+
+
+def _overlap(depth: np.ndarray, ts: np.ndarray, end: np.ndarray) -> bool:
+    """Whether slices sorted by (depth, ts) hide others of their row."""
+    return bool(np.any((depth[1:] == depth[:-1]) & (ts[1:] < end[:-1])))
 
 
 def _below_all_open(ts: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -54,4 +82,9 @@ def _below_all_open(ts: np.ndarray, end: np.ndarray) -> np.ndarray:
             free_at.pop()
         depth[i] = len(free_at)
         free_at.append(stop)
-    return depth
+    return _as_depth(depth)
+
+
+def _as_depth(rows: np.ndarray) -> np.ndarray:
+    dtype = COLUMN_DTYPES["depth"]
+    return np.minimum(rows, np.iinfo(dtype).max).astype(dtype)
