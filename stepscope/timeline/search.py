@@ -60,7 +60,7 @@ def search(
     if not text or len(text) > MAX_PATTERN:
         raise BadPattern(f"A search text has 1 to {MAX_PATTERN} characters.")
     deadline = time.monotonic() + _MOST_S
-    rule = _Rule(text, regex, match_case, exact, deadline)
+    rule = Rule(text, regex, match_case, exact, deadline)
     named = rule.matches(timeline.names.texts) if in_names or exact else np.zeros(len(timeline.names.texts), bool)
     found = [np.empty((6, 0), np.int64)]
     for segment in timeline.segments():
@@ -102,7 +102,7 @@ def _marks(timeline: Timeline, starts: np.ndarray, buckets: int) -> list[int]:
     return np.bincount(np.clip(at, 0, buckets - 1), minlength=buckets).tolist()
 
 
-class _Rule:
+class Rule:
     """Tells which of some texts match."""
 
     def __init__(self, text: str, regex: bool, match_case: bool, exact: bool, deadline: float) -> None:

@@ -1,0 +1,96 @@
+"""The tables of one worker: kernels, operators, modules, memory operations, launches, annotations.
+
+Each has every occurrence as a row of its own, and groups of them. What a group shows is computed by the functions of
+``stepscope.analysis`` that the summary is made of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+from stepscope.schema import Device
+from stepscope.tables.annotations import AnnotationTable
+from stepscope.tables.frame import Frame, Occurrences
+from stepscope.tables.kernels import KernelTable
+from stepscope.tables.launches import LaunchTable
+from stepscope.tables.memory_operations import MemoryOperationTable
+from stepscope.tables.modules import ModuleTable
+from stepscope.tables.operators import OperatorTable
+from stepscope.tables.query import BadQuery
+from stepscope.tables.source import Source
+from stepscope.timeline import Timeline
+
+
+class Table(Protocol):
+    """One table. ``groupings`` tells by what rows can be grouped, in words; a tree cannot."""
+
+    groupings: dict[str, str]
+
+    def why_empty(self) -> str | None:
+        """A word for why there are no rows, None where there are: no_window, no_device, no_operator, no_module,
+        no_memory_operation, no_launch, no_annotation."""
+        ...
+
+    @property
+    def occurrences(self) -> Occurrences: ...
+
+    def single(self) -> Frame: ...
+
+    def grouped(self, by: str) -> Frame: ...
+
+
+TABLES: dict[str, Callable[[Source], Any]] = {
+    "kernels": KernelTable,
+    "operators": OperatorTable,
+    "modules": ModuleTable,
+    "memory": MemoryOperationTable,
+    "launches": LaunchTable,
+    "annotations": AnnotationTable,
+}
+#: Rows that are not grouped.
+SINGLE = "none"
+
+
+class Tables:
+    """The tables of a timeline as it is now; each is made when it is first asked for. Any thread may ask."""
+
+    def __init__(self, timeline: Timeline, devices: Sequence[Device] = ()) -> None:
+        self._timeline = timeline
+        self._devices = devices
+        self.version = timeline.version
+        self.origin_ns = timeline.origin_ns
+        self._lock = threading.RLock()
+        self._tables: dict[str, Table] = {}
+        self._frames: dict[tuple[str, str], Frame] = {}
+
+    @cached_property
+    def source(self) -> Source:
+        return Source(self._timeline, self._devices)
+
+    def table(self, name: str) -> Table:
+        with self._lock:
+            if name not in self._tables:
+                self._tables[name] = TABLES[name](self.source)
+            return self._tables[name]
+
+    def frame(self, name: str, by: str) -> Frame:
+        """The rows of a table, grouped or each on its own.
+
+        Raises:
+            BadQuery: the table cannot be grouped so.
+        """
+        with self._lock:
+            if (name, by) not in self._frames:
+                table = self.table(name)
+                if by != SINGLE and by not in table.groupings:
+                    raise BadQuery(f"The table {name} cannot be grouped by {by!r}.")
+                self._frames[name, by] = table.single() if by == SINGLE else table.grouped(by)
+            return self._frames[name, by]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, roughly."""
+        return sum(frame.nbytes for frame in list(self._frames.values()))

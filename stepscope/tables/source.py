@@ -1,0 +1,150 @@
+"""What the tables of one worker are made from: the analyses of its events, each made when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from stepscope.analysis.autograd import Autograd, link_backward
+from stepscope.analysis.capture import merge
+from stepscope.analysis.kernel_runs import KernelRuns, kernel_runs
+from stepscope.analysis.launches import LaunchTimes, Links, launch_times, link
+from stepscope.analysis.modules import Owners, module_owners
+from stepscope.analysis.operators import Calls, operator_calls
+from stepscope.analysis.queues import QueueOrder, queue_order
+from stepscope.analysis.select import device_of
+from stepscope.schema import NONE, Device, Events, Lane
+from stepscope.timeline import LIVE_BASE, Timeline
+from stepscope.timeline.segment import Segment
+
+#: Between the names of a module's path.
+PATH = " / "
+
+
+class Source:
+    """The events of a timeline at one moment.
+
+    Rows of ``events`` (the deep windows) have the numbers of the timeline; those of ``live``, the always-on stream,
+    ``LIVE_BASE`` less.
+
+    Args:
+        devices: for their number of multiprocessors.
+    """
+
+    def __init__(self, timeline: Timeline, devices: Sequence[Device] = ()) -> None:
+        segments = timeline.segments()
+        self.version = timeline.version
+        self.origin_ns = timeline.origin_ns
+        self.events: Events = merge([s.events for s in segments if s.base < LIVE_BASE]).events
+        self.live: Events = merge([_on_lanes(s, timeline) for s in segments if s.base >= LIVE_BASE]).events
+        self.devices = devices
+        self._steps = timeline.steps()
+
+    # -- analyses -------------------------------------------------------------------------------------
+
+    @cached_property
+    def links(self) -> Links:
+        return link(self.events)
+
+    @cached_property
+    def queues(self) -> QueueOrder:
+        return queue_order(self.events, self.links.run)
+
+    @cached_property
+    def launch_times(self) -> LaunchTimes:
+        return launch_times(self.events, self.links, self.queues)
+
+    @cached_property
+    def runs(self) -> KernelRuns:
+        return kernel_runs(self.events, self.links, self.devices)
+
+    @cached_property
+    def backward(self) -> Autograd:
+        return link_backward(self.events)
+
+    @cached_property
+    def calls(self) -> Calls:
+        return operator_calls(self.events, self.links, self.backward)
+
+    @cached_property
+    def owners(self) -> Owners | None:
+        return module_owners(self.events, self.backward)
+
+    # -- columns that several tables have -------------------------------------------------------------
+
+    @cached_property
+    def operator_of_run(self) -> np.ndarray:
+        """The name (index into ``events.names``) of the operator that launched each run of ``links``."""
+        hit = self.calls.of_run != NONE
+        out = np.full(len(hit), NONE, np.int64)
+        out[hit] = self.events.name[self.calls.rows[self.calls.of_run[hit]]]
+        return out
+
+    @cached_property
+    def module_of_run(self) -> np.ndarray:
+        """The module of each run of ``links``, ``NONE`` for none."""
+        if self.owners is None:
+            return np.full(len(self.links.run), NONE, np.int64)
+        return self.owners.find_runs(self.links, self.calls)[0]
+
+    def module_of(self, rows: np.ndarray) -> np.ndarray:
+        """The module of each host row, ``NONE`` for none."""
+        return np.full(len(rows), NONE, np.int64) if self.owners is None else self.owners.find(rows)[0]
+
+    @cached_property
+    def module_paths(self) -> list[str]:
+        return [] if self.owners is None else [PATH.join(self.owners.path(i)) for i in range(len(self.owners))]
+
+    @cached_property
+    def call_of_run(self) -> np.ndarray:
+        """The row of the launch call of each run of ``links``, ``NONE`` where it is not in the trace."""
+        hit = self.links.call_of_run != NONE
+        out = np.full(len(hit), NONE, np.int64)
+        out[hit] = self.links.call[self.links.call_of_run[hit]]
+        return out
+
+    def position_of_run(self, rows: np.ndarray) -> np.ndarray:
+        """Where rows of device work stand in ``links.run``, which is sorted."""
+        return np.searchsorted(self.links.run, rows)
+
+    def moments(self, rows: np.ndarray) -> np.ndarray:
+        """Starts of rows, in ns after the timeline's origin."""
+        return self.events.ts_ns[rows] - self.origin_ns
+
+    def stream_of(self, rows: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """For each row of device work the number of its device and stream, and what these are called."""
+        device = device_of(self.events, rows)
+        stream = np.where(self.events.stream[rows] != NONE, self.events.stream[rows], -2 - self.events.lane[rows])
+        pairs, code = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
+        names = [
+            f"GPU {d}, stream {s}" if s >= 0 else f"GPU {d}, {self.events.lanes[-2 - s].name}"
+            for d, s in pairs.T.tolist()
+        ]
+        return code.reshape(-1), names
+
+    @cached_property
+    def thread_names(self) -> list[str]:
+        """What the lanes of ``events`` are called."""
+        return [lane.name or f"thread {lane.tid}" for lane in self.events.lanes]
+
+    def steps_at(self, at_ns: np.ndarray, told: np.ndarray) -> np.ndarray:
+        """The step that rows belong to: the one that their source tells, else that which holds a moment of theirs;
+        ``NONE`` outside steps."""
+        number, start, end = self._steps
+        if len(start) == 0:
+            return told.copy()
+        order = np.argsort(start, kind="stable")
+        at = np.searchsorted(start[order], at_ns, "right") - 1
+        found = order[np.maximum(at, 0)]
+        inside = (at >= 0) & (at_ns < end[found])
+        return np.where(told != NONE, told, np.where(inside, number[found], NONE))
+
+
+def _on_lanes(segment: Segment, timeline: Timeline) -> Events:
+    """The always-on stream with the lanes of the timeline, which its events alone lack."""
+    ids, lane = np.unique(segment.lane, return_inverse=True)
+    lanes = [Lane("thread", timeline.lanes.by_id[i].name, tid=str(i)) for i in ids.tolist()]
+    return replace(segment.events, lane=lane.reshape(-1).astype(np.int32), lanes=lanes)
