@@ -162,7 +162,7 @@ setup(
         "numpy>=1.24",
         "nvidia-ml-py>=12",
         "psutil>=5.9",
-        "pyarrow>=15",
+        "pyarrow>=16",
         # gunzip five times as fast as zlib; without it (other machines) zlib is used
         'isal>=1.6; platform_machine in "x86_64 AMD64 aarch64 arm64"',
     ],

@@ -25,7 +25,7 @@ def main() -> None:
     args = parser.parse_args()
     print(machine())
     print(f"{'file':40} {'events':>9} {'args':>8} {'events B':>9} {'args B':>7} {'B/event':>8} {'.gz / store':>12}")
-    for path in args.files or sorted(TRACES.glob("kineto/*")):
+    for path in args.files or sorted(TRACES.glob("kineto/*.gz")):
         window = import_file(path)
         count = len(window.events)
         if count < args.least and not args.files:

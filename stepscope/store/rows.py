@@ -27,7 +27,7 @@ def row_order(lane: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray) -> tuple[
     order = np.argsort(_narrow(lane), kind="stable")
     lanes = lane[order]
     bounds = np.append(np.flatnonzero(np.diff(lanes, prepend=lanes[:1] - 1)), len(lane)).tolist()
-    depth = np.empty(len(order), COLUMN_DTYPES["depth"])
+    depth: np.ndarray = np.empty(len(order), COLUMN_DTYPES["depth"])
     for a, b in itertools.pairwise(bounds):
         rows = _by_start(order[a:b], ts_ns, dur_ns)
         ts = ts_ns[rows]
