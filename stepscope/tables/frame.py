@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,9 +80,16 @@ def frame(
     name: str = "name",
     parent: np.ndarray | None = None,
 ) -> Frame:
-    """Build from columns and their values: lists or arrays, where None, NaN or null is "not measured"."""
+    """Build from columns and their values: lists or arrays, where None, NaN or null is "not measured".
+
+    Columns in which nothing was measured are not shown by default.
+    """
     data = pa.table([_array(values) for _, values in columns], names=[column.key for column, _ in columns])
-    return Frame(tuple(column for column, _ in columns), data, id.astype(np.int64), of, sort, name, parent)
+    described = tuple(
+        replace(column, shown=column.shown and (values.null_count < len(values) or len(values) == 0))
+        for (column, _), values in zip(columns, data.columns, strict=True)
+    )
+    return Frame(described, data, id.astype(np.int64), of, sort, name, parent)
 
 
 def texts(code: np.ndarray, values: Sequence[str | None]) -> pa.DictionaryArray:

@@ -123,7 +123,7 @@ def table_csv(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None)
             told = args.of(i)
             write.writerow(
                 (
-                    *map(_cell, texts),
+                    *map(guarded, texts),
                     depth,
                     ts - timeline.origin_ns,
                     ts,
@@ -219,5 +219,6 @@ def _paths(timeline: Timeline) -> dict[int, str]:
     return paths
 
 
-def _cell(text: str) -> str:
+def guarded(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text
