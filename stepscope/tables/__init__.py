@@ -7,9 +7,12 @@ Each has every occurrence as a row of its own, and groups of them. What a group 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
+
+import numpy as np
 
 from stepscope.schema import Device
 from stepscope.tables.annotations import AnnotationTable
@@ -18,8 +21,9 @@ from stepscope.tables.kernels import KernelTable
 from stepscope.tables.launches import LaunchTable
 from stepscope.tables.memory_operations import MemoryOperationTable
 from stepscope.tables.modules import ModuleTable
+from stepscope.tables.occurrences import row_of
 from stepscope.tables.operators import OperatorTable
-from stepscope.tables.query import BadQuery
+from stepscope.tables.query import BadQuery, Query, select
 from stepscope.tables.source import Source
 from stepscope.timeline import Timeline
 
@@ -52,6 +56,8 @@ TABLES: dict[str, Callable[[Source], Any]] = {
 }
 #: Rows that are not grouped.
 SINGLE = "none"
+#: Orders of rows that are kept.
+_ORDERS = 16
 
 
 class Tables:
@@ -60,11 +66,11 @@ class Tables:
     def __init__(self, timeline: Timeline, devices: Sequence[Device] = ()) -> None:
         self._timeline = timeline
         self._devices = devices
-        self.version = timeline.version
         self.origin_ns = timeline.origin_ns
         self._lock = threading.RLock()
         self._tables: dict[str, Table] = {}
         self._frames: dict[tuple[str, str], Frame] = {}
+        self._orders: OrderedDict[tuple, np.ndarray] = OrderedDict()
 
     @cached_property
     def source(self) -> Source:
@@ -90,7 +96,41 @@ class Tables:
                 self._frames[name, by] = table.single() if by == SINGLE else table.grouped(by)
             return self._frames[name, by]
 
+    def ready(self, name: str, by: str) -> Frame | None:
+        """The same, if it is made already."""
+        return self._frames.get((name, by))
+
+    def order(self, name: str, by: str, query: Query, within: tuple[str, int] | None = None) -> np.ndarray:
+        """Positions of the rows that a query shows; the latest answers are kept for further pages.
+
+        Args:
+            within: of rows on their own, those in the group of this grouping with this id.
+
+        Raises:
+            BadQuery: there is no such column or group.
+            BadPattern: the text is no regular expression.
+        """
+        key = (name, by, query, within)
+        with self._lock:
+            if key in self._orders:
+                self._orders.move_to_end(key)
+                return self._orders[key]
+        among = None
+        if within is not None:
+            group = self.frame(name, within[0])
+            row = row_of(group, within[1], self.table(name).occurrences)
+            if row is None or by != SINGLE:
+                raise BadQuery("There is no such group in this table.")
+            among = group.occurrences_of(row)
+        order = select(self.frame(name, by), query, among)
+        with self._lock:
+            self._orders[key] = order
+            while len(self._orders) > _ORDERS:
+                self._orders.popitem(last=False)
+        return order
+
     @property
     def nbytes(self) -> int:
         """Memory held, roughly."""
-        return sum(frame.nbytes for frame in list(self._frames.values()))
+        frames, orders = list(self._frames.values()), list(self._orders.values())
+        return sum(frame.nbytes for frame in frames) + sum(order.nbytes for order in orders)

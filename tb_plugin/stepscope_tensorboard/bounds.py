@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.analysis.extremes import extremes
 from stepscope_tensorboard.answers import json_bytes
 
 #: Rows of a list that are sent at most, however short they are.
@@ -113,16 +114,3 @@ def _allocator(memory: Mapping[str, Any], origin_ns: int, sharers: int) -> dict[
 
 def _relative(ts_ns: int | None, origin_ns: int) -> int | None:
     return None if ts_ns is None else ts_ns - origin_ns
-
-
-def extremes(values: np.ndarray, most: int) -> np.ndarray:
-    """Positions of at most ``most`` (6 or more) values, rising: the first, the last, and of each stretch of equally
-    many values the lowest and the highest."""
-    if len(values) <= most:
-        return np.arange(len(values))
-    stretches = max((most - 2) // 2, 1)
-    stretch = np.arange(len(values)) * stretches // len(values)
-    by_value = np.lexsort((values, stretch))
-    first = np.flatnonzero(np.diff(stretch[by_value], prepend=-1))
-    last = np.append(first[1:], len(values)) - 1
-    return np.unique(np.concatenate((by_value[first], by_value[last], [0, len(values) - 1])))

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.analysis.extremes import extremes
 from stepscope.analysis.steps import Steps
 from stepscope.schema import ACTIVITIES, PHASES
 from stepscope.summary import Analysis
-from stepscope_tensorboard.bounds import extremes
 
 #: Stretches of steps in deep windows that are told; the latest ones where there are more.
 MAX_DEEP_RUNS = 100

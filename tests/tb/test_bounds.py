@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.analysis.extremes import extremes
 from stepscope_tensorboard.answers import json_bytes
-from stepscope_tensorboard.bounds import bounded, extremes
+from stepscope_tensorboard.bounds import bounded
 
 LONG = "void at::native::vectorized_elementwise_kernel<4, " + 3000 * "x" + ">"
 
