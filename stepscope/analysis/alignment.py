@@ -12,7 +12,7 @@ from stepscope.schema import NONE
 
 @dataclass(frozen=True, eq=False)
 class Alignment:
-    """Which column each step of each worker takes in matrices of shape (workers, columns).
+    """Which column each step of each worker takes in a table with a row a worker.
 
     ``by`` is "id" where every step of every worker has a number: the same number is the same step, and where a
     worker counts a number again, its second step with it is another one. Else it is "position": the first steps of
@@ -28,14 +28,11 @@ class Alignment:
     column: np.ndarray
     workers: int
 
-    def matrix(self, values: Sequence[np.ndarray | None]) -> np.ndarray:
-        """Values of the steps of each worker (None: not measured) as a matrix, ``NONE`` where there is none."""
-        out = np.full((self.workers, len(self.id)), NONE, np.int64)
-        lengths = np.bincount(self.worker, minlength=self.workers)
-        known = [np.full(n, NONE) if v is None else v for v, n in zip(values, lengths.tolist(), strict=True)]
-        if known:
-            out[self.worker, self.column] = np.concatenate(known)
-        return out
+    def flat(self, values: Sequence[np.ndarray | None]) -> np.ndarray:
+        """Values of the steps of each worker (None: not measured, ``NONE``), worker after worker."""
+        lengths = np.bincount(self.worker, minlength=self.workers).tolist()
+        known = [np.full(n, NONE) if v is None else v for v, n in zip(values, lengths, strict=True)]
+        return np.concatenate([np.empty(0, np.int64), *known])
 
 
 def align(ids: Sequence[np.ndarray]) -> Alignment:

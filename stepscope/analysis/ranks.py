@@ -10,8 +10,12 @@ import numpy as np
 from stepscope.analysis.alignment import Alignment
 from stepscope.schema import ACTIVITIES, NONE, PHASES
 
+#: The exclusive partitions of a step.
+FAMILIES = {"activity": ACTIVITIES, "phase": PHASES}
+_TALK = "activity.communication"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class StepSpread:
     """One measure of each step over the workers, in columns; arrays have one entry a step.
 
@@ -103,92 +107,84 @@ class Rank:
     waited_for: int | None
 
 
-@dataclass(frozen=True, eq=False)
 class Measures:
-    """Matrices (workers, steps) of int64 ns, ``NONE`` where a worker did not measure a step or did not complete it.
+    """What is known of each step of each worker, by the name of the measure.
 
     ``duration`` is the step time, ``own`` the step without exposed communication, the others are
-    ``activity.<class>`` and ``phase.<phase>``.
+    ``activity.<class>`` and ``phase.<phase>``. Steps that were not completed count as not measured.
     """
 
-    alignment: Alignment
-    of: dict[str, np.ndarray]
+    def __init__(self, alignment: Alignment, steps: Sequence[Mapping[str, np.ndarray]]) -> None:
+        """``steps`` are the columns of each worker: ``duration_ns``, ``complete`` and the parts that were measured."""
+        self.alignment = alignment
+        self._steps = steps
+        self._complete = alignment.flat([s["complete"] for s in steps]).astype(bool)
+        parts = [f"{family}.{n}" for family, names in FAMILIES.items() for n in names]
+        known = [part for part in parts if any(part in s for s in steps)]
+        self.names = ["duration", *(["own"] if _TALK in known else []), *known]
+        has_talk = _TALK in known and (self.values(_TALK) > 0).any()
+        #: The measure that tells who is slow.
+        self.compared_by = "own" if has_talk else "duration"
 
-    @property
-    def compared_by(self) -> str:
-        """The measure that tells who is slow."""
-        told = self.of.get("activity.communication")
-        return "own" if told is not None and (told > 0).any() else "duration"
+    def values(self, measure: str) -> np.ndarray:
+        """One entry a step as ``Alignment`` orders them, ``NONE`` where it was not measured."""
+        if measure == "own":
+            talk = self.values(_TALK)
+            return np.where(talk == NONE, NONE, self.values("duration") - talk)
+        column = "duration_ns" if measure == "duration" else measure
+        return np.where(self._complete, self.alignment.flat([s.get(column) for s in self._steps]), NONE)
+
+    def means(self, measure: str) -> np.ndarray:
+        """Mean of each worker over the steps that it measured, NaN where there is none."""
+        values = self.values(measure)
+        known = values != NONE
+        worker, workers = self.alignment.worker[known], self.alignment.workers
+        count = np.bincount(worker, minlength=workers)
+        return _ratio(np.bincount(worker, values[known], workers), count)
+
+    def spread(self, measure: str) -> StepSpread:
+        """The measure of each step over the workers."""
+        values, at = self.values(measure), self.alignment
+        known = np.flatnonzero(values != NONE)
+        column, own, n = at.column[known], values[known], len(at.id)
+        count = np.bincount(column, minlength=n)
+        low, high = np.full(n, np.iinfo(np.int64).max), np.full(n, NONE, np.int64)
+        np.minimum.at(low, column, own)
+        np.maximum.at(high, column, own)
+        slowest = np.full(n, at.workers)
+        most = own == high[column]
+        np.minimum.at(slowest, column[most], at.worker[known[most]])
+        return StepSpread(
+            id=at.id,
+            workers=count,
+            mean=_ratio(np.bincount(column, own, n), count),
+            min=np.where(count > 0, low, NONE),
+            max=high,
+            slowest=np.where((count > 1) & (high > low), slowest, NONE),
+        )
 
 
-def measures(alignment: Alignment, steps: Sequence[Mapping[str, np.ndarray]]) -> Measures:
-    """The matrices of a run.
-
-    Args:
-        alignment: of the workers' steps.
-        steps: columns of each worker: ``duration_ns``, ``complete``, ``activity.<class>``, ``phase.<phase>``.
-    """
-    complete = alignment.matrix([s["complete"] for s in steps]) == 1
-
-    def matrix(column: str) -> np.ndarray:
-        return np.where(complete, alignment.matrix([s.get(column) for s in steps]), NONE)
-
-    parts = (*(f"activity.{name}" for name in ACTIVITIES), *(f"phase.{name}" for name in PHASES))
-    of = {"duration": matrix("duration_ns")}
-    of |= {part: matrix(part) for part in parts if any(part in s for s in steps)}
-    talk = of.get("activity.communication")
-    if talk is not None:
-        of["own"] = np.where(talk == NONE, NONE, of["duration"] - talk)
-    return Measures(alignment, of)
-
-
-def spread(alignment: Alignment, matrix: np.ndarray) -> StepSpread:
-    """A measure of each step over the workers."""
-    known = matrix != NONE
-    count = known.sum(axis=0)
-    low = np.where(known, matrix, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
-    high = matrix.max(axis=0, initial=NONE)
-    total = np.where(known, matrix, 0).sum(axis=0)
-    slowest = np.argmax(matrix, axis=0) if len(matrix) else np.empty(0, np.int64)
-    return StepSpread(
-        id=alignment.id,
-        workers=count,
-        mean=np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0),
-        min=np.where(count > 0, low, NONE),
-        max=high,
-        slowest=np.where((count > 1) & (high > low), slowest, NONE),
-    )
-
-
-def imbalance(measure: str, spreads: StepSpread) -> Imbalance:
+def imbalance(measure: str, spread: StepSpread) -> Imbalance:
     """What the differences between workers cost, from the spread of the measure."""
-    shared = spreads.workers > 1
+    shared = spread.workers > 1
     if not shared.any():
         return Imbalance(measure, 0, None, None)
-    excess = spreads.max[shared] - spreads.mean[shared]
-    most = float(spreads.max[shared].sum())
-    return Imbalance(measure, int(shared.sum()), float(excess.mean()), float(excess.sum()) / most if most else None)
-
-
-def means(matrix: np.ndarray) -> np.ndarray:
-    """Mean of each worker over the steps that it measured, NaN where there is none."""
-    known = matrix != NONE
-    count = known.sum(axis=1)
-    return np.divide(np.where(known, matrix, 0).sum(axis=1), count, out=np.full(len(count), np.nan), where=count > 0)
+    excess = spread.max[shared] - spread.mean[shared]
+    most = float(spread.max[shared].sum())
+    ratio = float(excess.sum()) / most if most else None
+    return Imbalance(measure, int(shared.sum()), float(excess.mean()), ratio)
 
 
 def excesses(found: Measures) -> list[Excess | None]:
     """Of each worker, where it is furthest beyond the median worker."""
     by_own = found.compared_by == "own"
-    phases = [p for p in PHASES if f"phase.{p}" in found.of]
-    family = "activity" if by_own or not phases else "phase"
-    parts = [p for p in (ACTIVITIES if family == "activity" else phases) if f"{family}.{p}" in found.of]
-    if by_own:
-        parts.remove("communication")
-    if not parts:
+    family = "activity" if by_own or not any(m.startswith("phase.") for m in found.names) else "phase"
+    measures = [m for m in found.names if m.startswith(family) and not (by_own and m == _TALK)]
+    if not measures:
         return [None] * found.alignment.workers
-    table = np.stack([beyond_median(means(found.of[f"{family}.{p}"])) for p in parts])
+    table = np.stack([beyond_median(found.means(m)) for m in measures])
     most = np.argmax(np.where(np.isnan(table), -np.inf, table), axis=0)
+    parts = [m.partition(".")[2] for m in measures]
     return [
         Excess(family, parts[i], ns) if ns > 0 else None
         for i, ns in zip(most.tolist(), table[most, np.arange(table.shape[1])].tolist(), strict=True)
@@ -199,3 +195,7 @@ def beyond_median(values: np.ndarray) -> np.ndarray:
     """Differences to the median of the values that are known."""
     known = values[~np.isnan(values)]
     return values - np.median(known) if len(known) else values
+
+
+def _ratio(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.report import format as fmt
-from stepscope.schema import ACTIVITIES, PHASES
+from stepscope.report.ranks import ranks
 
 TOP = 6
 
@@ -29,23 +29,19 @@ def brief(summary: dict[str, Any]) -> str:
     )
 
 
-def report(summary: dict[str, Any], which: str | None = None) -> str:
+def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
     """One screen.
 
     Args:
-        summary: the contract (``stepscope.summary.summarize``).
-        which: name or rank of the worker to show in detail; the first if None.
-
-    Raises:
-        StepscopeError: no worker has this name or rank.
+        summary: the contract, in full or in short (``stepscope.summary.overview``).
+        worker: the full part of the worker to show in detail.
     """
-    worker = _choose(summary["workers"], which)
-    lines = [f"Run {fmt.name(summary['run'])}: {_what_ran(summary['workers'])}", f"Steps: {_step_line(summary)}"]
+    lines = _head(summary)
     if len(summary["workers"]) > 1:
-        lines += ["", "Workers", *_workers(summary["workers"]), "", f"In detail: {fmt.name(worker['worker'], 100)}"]
+        lines += ["", "Workers", *ranks(summary), "", f"In detail: {fmt.name(worker['worker'], 100)}"]
     for title, body in (
-        ("Where the time goes, by phase of the loop", _shares(worker, "phase_ns", "host_ns", PHASES)),
-        ("Where the time goes, by activity", _shares(worker, "activity_ns", "duration_ns", ACTIVITIES)),
+        ("Where the time goes, by phase of the loop", _shares(worker, "phase_total_ns", "phased_steps")),
+        ("Where the time goes, by activity", _shares(worker, "activity_total_ns", "deep_steps")),
         ("Devices", _devices(worker)),
         ("Host", _host(summary, worker)),
         ("Top kernels", _kernels(worker)),
@@ -61,12 +57,28 @@ def report(summary: dict[str, Any], which: str | None = None) -> str:
     return "\n".join(lines)
 
 
-def _choose(workers: list[dict[str, Any]], which: str | None) -> dict[str, Any]:
+def all_ranks(summary: dict[str, Any]) -> str:
+    """All workers beside each other, and none of them in detail."""
+    if summary["across_workers"] is None:
+        raise StepscopeError(f"{summary['run']}: there is one worker only, and none to compare it with.")
+    return "\n".join((*_head(summary), "", "Workers", *ranks(summary, everyone=True)))
+
+
+def _head(summary: dict[str, Any]) -> list[str]:
+    return [f"Run {fmt.name(summary['run'])}: {_what_ran(summary['workers'])}", f"Steps: {_step_line(summary)}"]
+
+
+def choose(workers: list[dict[str, Any]], which: str | None) -> int:
+    """The position of the worker with this name or rank; the first one for None.
+
+    Raises:
+        StepscopeError: there is none.
+    """
     if which is None:
-        return workers[0]
-    for worker in workers:
+        return 0
+    for i, worker in enumerate(workers):
         if which in (worker["worker"], str(worker["rank"])):
-            return worker
+            return i
     names = ", ".join(w["worker"] for w in workers[:8])
     raise StepscopeError(f"no worker of this run has the name or rank {which}; there are {names}.")
 
@@ -79,7 +91,7 @@ def _what_ran(workers: list[dict[str, Any]]) -> str:
 
 def _step_line(summary: dict[str, Any]) -> str:
     times = summary["step_time_ns"]
-    total = sum(len(w["steps"] or []) for w in summary["workers"])
+    total = sum(w["coverage"]["steps"] or 0 for w in summary["workers"])
     if times is None:
         return "none with a measured time" if total else "none"
     deep = sum(w["coverage"]["deep_steps"] or 0 for w in summary["workers"])
@@ -97,22 +109,19 @@ def _step_line(summary: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _sums(worker: dict[str, Any], field: str, whole: str, names: tuple[str, ...]) -> tuple[dict[str, int], int, int]:
-    """Totals by class over the steps that have them, the total of these steps, and how many they are."""
-    steps = [s for s in worker["steps"] or [] if s[field] is not None]
-    totals = {n: sum(s[field][n] for s in steps) for n in names if steps and steps[0][field].get(n) is not None}
-    return totals, sum(s[whole] for s in steps), len(steps)
-
-
 def _time_line(workers: list[dict[str, Any]]) -> str:
-    worker = next((w for w in workers if w["steps"]), workers[0])
-    totals, whole, _ = _sums(worker, "phase_ns", "host_ns", PHASES)
-    if not whole:
-        totals, whole, _ = _sums(worker, "activity_ns", "duration_ns", ACTIVITIES)
+    worker = next((w for w in workers if w["coverage"]["steps"]), workers[0])
+    totals = _known(worker["phase_total_ns"]) or _known(worker["activity_total_ns"])
+    whole = sum(totals.values())
     if not whole:
         return fmt.NOT_MEASURED
     shares = sorted(totals.items(), key=lambda item: -item[1])
     return ", ".join(f"{n} {fmt.percent(t / whole)}" for n, t in shares if t * 1000 >= whole)
+
+
+def _known(totals: dict[str, int | None] | None) -> dict[str, int]:
+    """The parts that were measured; they add up to the time of the steps that have them."""
+    return {name: ns for name, ns in (totals or {}).items() if ns is not None}
 
 
 def _busy_line(summary: dict[str, Any]) -> str:
@@ -131,25 +140,9 @@ def _busy_line(summary: dict[str, Any]) -> str:
     return ", ".join(shown) or fmt.NOT_MEASURED
 
 
-def _workers(workers: list[dict[str, Any]]) -> list[str]:
-    rows = [["worker", "rank", "steps", "mean step", "GPU busy"]]
-    for worker in workers:
-        durations = [s["duration_ns"] for s in worker["steps"] or [] if s["complete"]]
-        busy = [g["utilization_steps"] for g in worker["gpu"] or [] if g["utilization_steps"] is not None]
-        rows.append(
-            [
-                fmt.name(worker["worker"], 48),
-                "?" if worker["rank"] is None else str(worker["rank"]),
-                str(len(worker["steps"] or [])),
-                fmt.time(sum(durations) / len(durations)) if durations else "-",
-                fmt.percent(sum(busy) / len(busy)) if busy else "-",
-            ]
-        )
-    return fmt.table(rows, right=(1, 2, 3, 4))
-
-
-def _shares(worker: dict[str, Any], field: str, whole: str, names: tuple[str, ...]) -> list[str]:
-    totals, total, steps = _sums(worker, field, whole, names)
+def _shares(worker: dict[str, Any], field: str, counted: str) -> list[str]:
+    totals, steps = _known(worker[field]), worker["coverage"][counted]
+    total = sum(totals.values())
     if not total:
         return []
     rows = [["", f"mean of {fmt.count(steps, 'step')}", "share"]]

@@ -1,6 +1,6 @@
 """Rollups on disk: a worker's steps and totals in a small file, which the views of a whole run are made from."""
 
 from stepscope.rollup.build import make, rollups
-from stepscope.rollup.files import read
+from stepscope.rollup.files import is_kept, read
 
-__all__ = ["make", "read", "rollups"]
+__all__ = ["is_kept", "make", "read", "rollups"]

@@ -27,6 +27,11 @@ FILE_NAME = "rollup.arrow"
 _UNREADABLE = (OSError, pa.ArrowException, KeyError, TypeError, ValueError)
 
 
+def is_kept(worker: Worker) -> bool:
+    """Whether there is a place for a rollup of this worker."""
+    return isinstance(worker, RecordedWorker) or (isinstance(worker, FileWorker) and worker.use_cache)
+
+
 def state_of(worker: Worker) -> str | None:
     """The state of the worker's files in a few letters; None where no rollup is kept."""
     made_by = f"{ROLLUP_VERSION} {__version__}"

@@ -7,7 +7,7 @@ numbers stand in the docstrings of ``stepscope.analysis`` and, collected, in doc
 from stepscope.summary.analysed import Analysis
 from stepscope.summary.distributions import micro_step_time, step_time
 from stepscope.summary.judgement import note_damage, note_ranks
-from stepscope.summary.overview import overview
+from stepscope.summary.overview import in_detail, overview
 from stepscope.summary.run import SUMMARY_VERSION, run_resources, summarize, summarize_worker
 from stepscope.summary.worker import analyse_worker
 
@@ -15,6 +15,7 @@ __all__ = [
     "SUMMARY_VERSION",
     "Analysis",
     "analyse_worker",
+    "in_detail",
     "micro_step_time",
     "note_damage",
     "note_ranks",

@@ -12,18 +12,8 @@ import numpy as np
 from stepscope.analysis.alignment import align
 from stepscope.analysis.collective_waits import collective_waits
 from stepscope.analysis.percentiles import nearest_rank
-from stepscope.analysis.ranks import (
-    Imbalance,
-    Measures,
-    Rank,
-    beyond_median,
-    excesses,
-    imbalance,
-    means,
-    measures,
-    spread,
-)
-from stepscope.schema import ACTIVITIES, NONE, PHASES
+from stepscope.analysis.ranks import FAMILIES, Imbalance, Measures, Rank, beyond_median, excesses, imbalance
+from stepscope.schema import NONE
 from stepscope.summary.rollup import Rollup
 
 #: Ranks that are told to be missing.
@@ -61,8 +51,8 @@ class AcrossWorkers:
 
 
 def side_by_side(rollups: Sequence[Rollup]) -> Measures:
-    """The steps of the workers as matrices."""
-    return measures(align([r.steps["id"] for r in rollups]), [r.steps for r in rollups])
+    """What is known of the workers' steps."""
+    return Measures(align([r.steps["id"] for r in rollups]), [r.steps for r in rollups])
 
 
 def across_workers(
@@ -78,8 +68,7 @@ def across_workers(
     if len(rollups) < 2:
         return None
     found = found or side_by_side(rollups)
-    by = found.compared_by
-    spreads = spread(found.alignment, found.of[by])
+    spread = found.spread(found.compared_by)
     about = [r.about for r in rollups]
     sizes = [a["world_size"] for a in about if a["world_size"] is not None]
     missing, missing_count = _missing([a["rank"] for a in about], max(sizes, default=None))
@@ -90,11 +79,16 @@ def across_workers(
         missing_rank_count=missing_count,
         aligned_by=found.alignment.by,
         steps=len(found.alignment.id),
-        shared_steps=int(((found.of["duration"] != NONE).all(axis=0)).sum()),
-        imbalance=imbalance(by, spreads),
-        ranks=_ranks(rollups, names, found, spreads.slowest),
+        shared_steps=int((found.spread("duration").workers == len(rollups)).sum()),
+        imbalance=imbalance(found.compared_by, spread),
+        ranks=_ranks(rollups, names, found, spread.slowest),
     )
     return asdict(across)
+
+
+def complete_ns(rollups: Sequence[Rollup]) -> list[np.ndarray]:
+    """Of each worker how long its complete steps took."""
+    return [r.steps["duration_ns"][r.steps["complete"]] for r in rollups]
 
 
 def _missing(ranks: list[int | None], world_size: int | None) -> tuple[list[int] | None, int | None]:
@@ -107,12 +101,10 @@ def _missing(ranks: list[int | None], world_size: int | None) -> tuple[list[int]
 
 
 def _ranks(rollups: Sequence[Rollup], names: Sequence[str], found: Measures, slowest: np.ndarray) -> list[Rank]:
-    duration = found.of["duration"]
-    complete = duration != NONE
-    beyond = beyond_median(means(found.of[found.compared_by])).tolist()
-    own = means(found.of["own"]).tolist() if "own" in found.of else [np.nan] * len(rollups)
+    beyond = beyond_median(found.means(found.compared_by)).tolist()
+    own = found.means("own").tolist() if "own" in found.names else [np.nan] * len(rollups)
     wins = np.bincount(slowest[slowest != NONE], minlength=len(rollups)).tolist()
-    families = [_family(found, "activity", ACTIVITIES), _family(found, "phase", PHASES)]
+    activity, phase = (_family(found, family) for family in FAMILIES)
     waits = collective_waits(
         found.alignment,
         [(r.collective_step, r.collective, r.collective_ns) for r in rollups],
@@ -123,27 +115,30 @@ def _ranks(rollups: Sequence[Rollup], names: Sequence[str], found: Measures, slo
             worker=names[w],
             rank=r.about["rank"],
             host=r.about["host"],
-            steps=int(complete[w].sum()),
-            p50_ns=nearest_rank(duration[w][complete[w]], 50)[0] if complete[w].any() else None,
+            steps=len(step_ns),
+            p50_ns=nearest_rank(step_ns, 50)[0] if len(step_ns) else None,
             mean_ns=_known(mean),
             delta_ns=_known(beyond[w]),
             own_ns=_known(own[w]),
-            activity_ns=families[0][w],
-            phase_ns=families[1][w],
+            activity_ns=activity[w],
+            phase_ns=phase[w],
             slowest=wins[w],
             excess=excess,
             collective_wait_ns=int(waits.wait_ns[w]) / int(waits.steps[w]) if waits.steps[w] else None,
             waited_for=int(waits.last[w]) if waits.matched[w] else None,
         )
-        for w, (r, mean, excess) in enumerate(zip(rollups, means(duration).tolist(), excesses(found), strict=True))
+        for w, (r, step_ns, mean, excess) in enumerate(
+            zip(rollups, complete_ns(rollups), found.means("duration").tolist(), excesses(found), strict=True)
+        )
     ]
 
 
-def _family(found: Measures, family: str, names: tuple[str, ...]) -> list[dict[str, float] | None]:
+def _family(found: Measures, family: str) -> list[dict[str, float] | None]:
     """Of each worker the mean of each part; None where nothing of the family was measured."""
-    known = [n for n in names if f"{family}.{n}" in found.of]
-    columns = [means(found.of[f"{family}.{n}"]).tolist() for n in known]
-    rows = zip(*columns, strict=True) if known else iter([()] * found.alignment.workers)
+    known = [name for name in FAMILIES[family] if f"{family}.{name}" in found.names]
+    if not known:
+        return [None] * found.alignment.workers
+    rows = np.array([found.means(f"{family}.{name}") for name in known]).T.tolist()
     return [{n: v for n, v in zip(known, row, strict=True) if v == v} or None for row in rows]
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stepscope.runs import Run
-from stepscope.summary.across import across_workers
+from stepscope.errors import StepscopeError
+from stepscope.runs import Run, Worker
+from stepscope.summary.across import across_workers, complete_ns
 from stepscope.summary.distributions import distribution
 from stepscope.summary.judgement import note_ranks
 from stepscope.summary.rollup import Rollup
 from stepscope.summary.run import SUMMARY_VERSION, name_apart
+from stepscope.summary.unreadable import unreadable_worker
+from stepscope.summary.worker import analyse_worker
 
 
 def overview(run: Run, rollups: Sequence[Rollup]) -> dict[str, Any]:
@@ -21,24 +24,42 @@ def overview(run: Run, rollups: Sequence[Rollup]) -> dict[str, Any]:
     Args:
         run: the run.
         rollups: of its workers, in their order.
+
+    Raises:
+        StepscopeError: no worker could be read.
     """
+    refused = [note["detail"] for r in rollups for note in r.about["quality"] if note["code"] == "unreadable"]
+    if len(refused) == len(rollups):
+        raise StepscopeError(refused[0] if refused else f"{run.path}: this run has no worker to read yet.")
     workers = [{**r.about, "quality": list(r.about["quality"])} for r in rollups]
     name_apart(workers)
     note_ranks(workers)
-    complete = [r.steps["complete"] for r in rollups]
-    step_ns = [r.steps["duration_ns"][c] for r, c in zip(rollups, complete, strict=True)]
-    micro_ns = [r.micro_ns[c[r.micro_step]] for r, c in zip(rollups, complete, strict=True)]
+    micro_ns = [r.micro_ns[r.steps["complete"][r.micro_step]] for r in rollups]
     return {
         "schema": SUMMARY_VERSION,
         "run": run.name,
         "workers": workers,
-        "step_time_ns": distribution(step_ns),
+        "step_time_ns": distribution(complete_ns(rollups)),
         "micro_step_time_ns": distribution(micro_ns),
         "across_workers": across_workers(rollups, [w["worker"] for w in workers]),
         "resources": _by_host(workers),
         "findings": [],
         "problems": list(run.problems),
     }
+
+
+def in_detail(worker: Worker, listed: dict[str, Any]) -> dict[str, Any]:
+    """The full part of one worker but its steps, as the run knows it: with the run's name for it and notes on it.
+
+    Args:
+        worker: the worker.
+        listed: what ``overview`` tells of it.
+    """
+    try:
+        full = analyse_worker(worker).summary
+    except StepscopeError as error:
+        full = unreadable_worker(worker, error)
+    return {**full, **{name: listed[name] for name in ("worker", "quality", "trust")}}
 
 
 def _by_host(workers: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
