@@ -18,7 +18,7 @@ _COLUMNS = (*PRODUCER, *CONSUMER)
 
 def flow_columns(stats: StatTable) -> dict[str, np.ndarray]:
     """The four stats, int64 of shape (events,) each; type and id are both ``NONE`` where one of them is absent."""
-    columns = {}
+    columns: dict[str, np.ndarray] = {}
     for pair in (PRODUCER, CONSUMER):
         told = stats.has(pair[0]) & stats.has(pair[1])
         columns |= {name: np.where(told, stats.number(name), NONE) for name in pair}

@@ -15,7 +15,7 @@ import {
 } from "./api";
 import { isVisible } from "./host";
 import { imports, Resource } from "./resource";
-import { adjust, nav, tab } from "./state";
+import { adjust, nav, part, tab } from "./state";
 import { fetchSteps, type Steps } from "./steps";
 
 const LIVE_MS = 2000;
@@ -34,10 +34,14 @@ export const clockMs = signal(Date.now());
 /** Counts the times that new data of the shown worker was noticed. */
 export const freshness = signal(0);
 
+const runWanted = part("run");
+const workerWanted = part("worker");
+
 /** The run and worker on show: those of the address, else the first ones; null where there are none. */
 export const shown = computed(() => {
   const all = runs.now.value.value?.runs ?? [];
-  const { run: runId, worker: workerId } = nav.value;
+  const runId = runWanted.value;
+  const workerId = workerWanted.value;
   const run = runId === null ? (all.find((r) => r.workers.length > 0) ?? all[0]) : all.find((r) => r.id === runId);
   if (!run) return { run: null, worker: null };
   const worker = workerId === null ? run.workers[0] : run.workers.find((w) => w.id === workerId);

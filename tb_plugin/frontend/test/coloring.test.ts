@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contrast, textOn } from "../src/color";
+import { contrast, mix, textOn } from "../src/color";
 import { CANVAS, colorIndex, GROUP_COLORS, groupIndex, slicePalette, type Theme } from "../src/palette";
 import { clearGroups, colorsOf, groupsIn } from "../src/timeline/coloring";
 import type { LaneSlices } from "../src/timeline/decode";
-import { ink } from "../src/timeline/ink";
+import { DIM, ink } from "../src/timeline/ink";
 
 function slices(names: string[], group: string[] | null = null): LaneSlices {
   const n = names.length;
@@ -67,8 +67,9 @@ test("colours of groups read on both themes, and their texts on them", () => {
 
 test("marks of hits and arrows stand out from the canvas and from dimmed slices", () => {
   for (const theme of ["light", "dark"] as Theme[]) {
-    const { hit, arrow, accent, dim, canvas } = ink(theme);
-    for (const color of [hit, arrow, accent]) assert.ok(contrast(color, canvas) >= 3, `${theme} ${color}`);
+    const { hit, arrow, handoff, accent, canvas } = ink(theme);
+    const dim = slicePalette(theme).map((fill) => mix(canvas, fill, DIM));
+    for (const color of [hit, arrow, handoff, accent]) assert.ok(contrast(color, canvas) >= 3, `${theme} ${color}`);
     for (const color of dim) assert.ok(contrast(hit, color) >= 3, `${theme} ${color}`);
   }
 });

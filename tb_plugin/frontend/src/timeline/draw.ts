@@ -4,9 +4,10 @@ import type { SearchAnswer } from "../api";
 import { drawArrows, drawFlows } from "./draw-arrows";
 import { drawGrid, drawMeasure, drawRuler, drawStepBands, drawStepStrip } from "./draw-axis";
 import { drawCurves } from "./draw-curves";
-import { drawLane } from "./draw-lane";
+import { drawLane, layLane, type LaidLane } from "./draw-lane";
 import { ink, type Ink } from "./ink";
 import { laneTop, lowerBound, SLICE_HEIGHT, TOP, xOf, type Band, type Scene } from "./scene";
+import { Strips } from "./strips";
 import { FONT } from "./text";
 import { LANE_PADDING, ROW_PITCH, visibleRows, type LayoutRow } from "./tree";
 import { span } from "./viewport";
@@ -17,7 +18,10 @@ export function drawScene(ctx: CanvasRenderingContext2D, scene: Scene): void {
   ctx.textBaseline = "middle";
   ctx.fillStyle = colors.canvas;
   ctx.fillRect(0, 0, scene.width, scene.height);
-  for (const band of scene.bands) drawBand(ctx, scene, band, colors);
+  ctx.imageSmoothingEnabled = false;
+  const bands = scene.bands.map((band) => rowsOf(band));
+  const laid = layLanes(scene, bands, ctx.getTransform().a, colors);
+  scene.bands.forEach((band, i) => drawBand(ctx, scene, band, bands[i], laid, colors));
   within(ctx, 0, TOP, scene.width, scene.height - TOP, () => {
     if (scene.flows) drawFlows(ctx, scene, colors);
     drawArrows(ctx, scene, colors);
@@ -27,8 +31,31 @@ export function drawScene(ctx: CanvasRenderingContext2D, scene: Scene): void {
   drawMeasure(ctx, scene, colors);
 }
 
-function drawBand(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, colors: Ink): void {
-  const rows = visibleRows(band.layout, band.scroll, band.scroll + band.bottom - band.top);
+const strips = new Strips();
+
+const rowsOf = (band: Band) => visibleRows(band.layout, band.scroll, band.scroll + band.bottom - band.top);
+
+/** All slices in view, ready to be drawn: the pixels of a frame are handed over once. */
+function layLanes(scene: Scene, bands: LayoutRow[][], ratio: number, colors: Ink): Map<LayoutRow, LaidLane> {
+  const laid = new Map<LayoutRow, LaidLane>();
+  strips.begin(scene.width, ratio);
+  scene.bands.forEach((band, i) => {
+    for (const row of bands[i]) {
+      if (row.kind === "slices") laid.set(row, layLane(scene, strips, band, row, colors));
+    }
+  });
+  strips.commit();
+  return laid;
+}
+
+function drawBand(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  band: Band,
+  rows: LayoutRow[],
+  laid: ReadonlyMap<LayoutRow, LaidLane>,
+  colors: Ink,
+): void {
   within(ctx, 0, band.top, scene.width, band.bottom - band.top, () => {
     for (const row of rows) if (row.kind === "header") drawHeader(ctx, scene, band, row, colors);
     drawStepBands(ctx, scene, colors);
@@ -37,11 +64,11 @@ function drawBand(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, color
       const y = laneTop(band, row);
       ctx.fillStyle = colors.line;
       ctx.fillRect(0, y + row.height - 1, scene.width, 1);
-      // Lanes that show some of their rows are clipped to them.
-      within(ctx, 0, y, scene.width, row.height - 1, () => {
-        if (row.kind === "counter") drawCurves(ctx, scene, band, row, colors);
-        else if (row.kind === "slices") drawLane(ctx, scene, band, row, colors);
-      });
+      const slices = laid.get(row);
+      if (slices) drawLane(ctx, scene, strips, slices, colors);
+      else if (row.kind === "counter") {
+        within(ctx, 0, y, scene.width, row.height - 1, () => drawCurves(ctx, scene, band, row, colors));
+      }
     }
     if (scene.page && scene.hits) drawHits(ctx, scene, band, scene.page, colors);
     drawMarks(ctx, scene, band, colors);

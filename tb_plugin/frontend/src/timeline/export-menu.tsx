@@ -6,7 +6,7 @@ import { exportAddress } from "../api";
 import { key, shown } from "../data";
 import { outerAddress } from "../host";
 import { sentence } from "../resource";
-import { nav } from "../state";
+import { part } from "../state";
 import { Icon } from "../ui/icons";
 import { openInPerfetto, save, savePicture } from "./export";
 import { focusCanvas } from "./lane-filter";
@@ -14,11 +14,13 @@ import { timeline } from "./model";
 import { picture } from "./picture";
 import type { Range } from "./viewport";
 
+const filter = part("filter");
+
 /** What is exported: the marked interval and its lanes, else all that the view and the filter leave. */
 function chosen(): { range: Range; lanes: readonly number[] | null; what: string } {
   const measure = timeline.measure.value;
   if (measure) return { range: measure, lanes: timeline.marked, what: "the marked interval" };
-  const filtered = nav.value.filter === "" ? null : [...timeline.arranged.value.tree.byId.keys()];
+  const filtered = filter.value === "" ? null : [...timeline.arranged.value.tree.byId.keys()];
   const lanes =
     filtered && filtered.filter((id) => id >= 0 && timeline.tree.peek().byId.get(id)?.children.length === 0);
   return { range: timeline.range.value, lanes, what: "the visible interval" };

@@ -2,6 +2,7 @@
 
 import { mix, textOn } from "../color";
 import { CANVAS, slicePalette, type Theme } from "../palette";
+import { wordOf } from "./strips";
 
 export interface Ink {
   canvas: string;
@@ -16,10 +17,13 @@ export interface Ink {
   arrow: string;
   handoff: string; // arrow from a producer to a consumer
   fills: string[];
-  pale: string[]; // merged slices
-  dim: string[]; // slices that are not searched for
   texts: string[]; // text colour on fills[i]
+  words: { solid: Uint32Array; pale: Uint32Array; dim: Uint32Array }; // as pixels: fills, merged slices, and slices
+  // that are not searched for
 }
+
+/** How much of their colour slices keep that are not searched for. */
+export const DIM = 0.16;
 
 const INKS: Partial<Record<Theme, Ink>> = {};
 
@@ -28,6 +32,7 @@ export function ink(theme: Theme): Ink {
   if (cached) return cached;
   const dark = theme === "dark";
   const fills = slicePalette(theme);
+  const wordsOf = (share: number) => Uint32Array.from(fills, (fill) => wordOf(mix(CANVAS[theme], fill, share)));
   const made: Ink = {
     canvas: CANVAS[theme],
     text: dark ? "#e4e7eb" : "#1c2127",
@@ -41,9 +46,8 @@ export function ink(theme: Theme): Ink {
     arrow: dark ? "#57d3e0" : "#00748a",
     handoff: dark ? "#e5b95c" : "#8a5a00",
     fills,
-    pale: fills.map((fill) => mix(CANVAS[theme], fill, 0.42)),
-    dim: fills.map((fill) => mix(CANVAS[theme], fill, 0.16)),
     texts: fills.map(textOn),
+    words: { solid: wordsOf(1), pale: wordsOf(0.42), dim: wordsOf(DIM) },
   };
   INKS[theme] = made;
   return made;

@@ -2,21 +2,25 @@
 
 import type { JSX } from "preact";
 import { plural } from "../format";
-import { adjust, nav } from "../state";
+import { adjust, part } from "../state";
 import { Icon } from "../ui/icons";
 import { timeline } from "./model";
 
 export const FILTER_FIELD = "lane-filter";
 
+const filterText = part("filter");
+const idleShown = part("idle");
+
 export function LaneFilter(): JSX.Element {
-  const { filter } = nav.value;
+  const filter = filterText.value;
+  const idle = idleShown.value;
   const { matches, hidden } = timeline.arranged.value;
   const note =
     filter !== ""
       ? `${plural(matches, "lane")} found`
       : hidden > 0
         ? `${plural(hidden, "idle thread")} hidden`
-        : nav.value.idle
+        : idle
           ? "idle threads shown"
           : "";
   return (
@@ -39,12 +43,12 @@ export function LaneFilter(): JSX.Element {
           }}
         />
       </label>
-      {(hidden > 0 || (nav.value.idle && filter === "")) && filter === "" ? (
+      {(hidden > 0 || (idle && filter === "")) && filter === "" ? (
         <button
           type="button"
           class="note-button"
           data-testid="idle-toggle"
-          title={nav.value.idle ? "Hide idle threads (I)" : "Show idle threads (I)"}
+          title={idle ? "Hide idle threads (I)" : "Show idle threads (I)"}
           onClick={() => timeline.desk.toggleIdle()}
         >
           {note}

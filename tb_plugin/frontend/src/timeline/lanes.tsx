@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { shown } from "../data";
 import { percent } from "../format";
-import { adjust, nav, theme } from "../state";
+import { adjust, part, theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 import { Icon } from "../ui/icons";
 import { drawScene } from "./draw";
@@ -18,6 +18,12 @@ import { Tip } from "./tip";
 import { sceneOf } from "./scene-of";
 import { HEADER_HEIGHT, lanePath, rowsIn, visibleRows, type LaneNode, type LayoutRow } from "./tree";
 import { span } from "./viewport";
+
+const coloring = part("color");
+const area = part("area");
+const pins = part("pins");
+const compared = part("compare");
+const namesWanted = part("labels");
 
 export function Lanes({ targets }: { targets: KeyTargets }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
@@ -61,8 +67,8 @@ export function Lanes({ targets }: { targets: KeyTargets }): JSX.Element {
         void timeline.selectedHere.value;
         void timeline.finder.marked.value;
         void timeline.flows.value;
-        void nav.value.color;
-        void nav.value.area;
+        void coloring.value;
+        void area.value;
         void timeline.hover.value;
         void timeline.pointerX.value;
         void timeline.measure.value;
@@ -237,7 +243,7 @@ function LabelsEdge(): JSX.Element {
 }
 
 const DEFAULT_NAMES = 264;
-export const namesWidth = () => nav.value.labels ?? DEFAULT_NAMES;
+export const namesWidth = () => namesWanted.value ?? DEFAULT_NAMES;
 
 /** Follow the pointer until it is let go. */
 function drag(event: PointerEvent, move: (now: PointerEvent) => void, end?: (now: PointerEvent) => void): void {
@@ -377,7 +383,7 @@ function drop(row: LayoutRow, by: number): void {
 /** Buttons on a lane's name; the keys T and O do the same. */
 function LabelTools({ row }: { row: LayoutRow }): JSX.Element {
   const { id, name } = row.node.info;
-  const pinned = nav.value.pins.includes(id);
+  const pinned = pins.value.includes(id);
   const many = (shown.value.run?.workers.length ?? 0) > 1;
   const stop = (event: Event) => event.stopPropagation();
   return (
@@ -387,7 +393,7 @@ function LabelTools({ row }: { row: LayoutRow }): JSX.Element {
           type="button"
           tabIndex={-1}
           aria-label={`Compare ${name} over the workers`}
-          aria-pressed={nav.value.compare?.lane === id}
+          aria-pressed={compared.value?.lane === id}
           title="Compare this lane over the workers of the run (O)"
           data-testid="compare-lane"
           onClick={() => timeline.desk.toggleCompare(id)}

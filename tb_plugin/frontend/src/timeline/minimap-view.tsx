@@ -3,11 +3,13 @@
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { nav, theme } from "../state";
+import { part, theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
-import { attachMinimap, drawMinimap, MINIMAP_HEIGHT } from "./minimap";
+import { attachMinimap, drawMinimap, drawWhole, MINIMAP_HEIGHT } from "./minimap";
 import { LaneFilter } from "./lane-filter";
 import { timeline } from "./model";
+
+const coloring = part("color");
 
 export function Minimap(): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -15,20 +17,39 @@ export function Minimap(): JSX.Element {
     const element = canvas.current;
     if (!element) return;
     const detach = attachMinimap(element, timeline);
-    const stop = effect(() => {
-      void timeline.range.value;
-      void timeline.drawn.value;
-      void timeline.answer.value;
-      void timeline.measure.value;
-      void timeline.finder.found.now.value;
-      void timeline.finder.text.value;
-      const width = timeline.width.value;
+    const background = document.createElement("canvas");
+    let frame = 0;
+    const paint = () => {
+      frame = 0;
+      const width = timeline.width.peek();
       const ctx = prepareCanvas(element, width, MINIMAP_HEIGHT);
-      if (ctx) drawMinimap(ctx, width, timeline, theme.value, nav.value.color);
-    });
+      if (ctx && background.width > 0) drawMinimap(ctx, width, timeline, theme.peek(), background);
+    };
+    const stops = [
+      effect(() => {
+        void timeline.drawn.value;
+        void timeline.answer.value;
+        const width = timeline.width.value;
+        const ctx = prepareCanvas(background, width, MINIMAP_HEIGHT);
+        if (ctx) drawWhole(ctx, width, timeline, theme.value, coloring.value);
+      }),
+      effect(() => {
+        void timeline.drawn.value;
+        void timeline.answer.value;
+        void timeline.width.value;
+        void theme.value;
+        void coloring.value;
+        void timeline.range.value;
+        void timeline.measure.value;
+        void timeline.finder.found.now.value;
+        void timeline.finder.text.value;
+        if (frame === 0) frame = requestAnimationFrame(paint);
+      }),
+    ];
     return () => {
       detach();
-      stop();
+      cancelAnimationFrame(frame);
+      stops.forEach((stop) => stop());
     };
   }, []);
   return (

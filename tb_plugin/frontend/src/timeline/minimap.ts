@@ -20,7 +20,8 @@ export function minimapLanes(model: TimelineModel): number[] {
   return held.filter((node) => busiest.includes(node)).map((node) => node.info.id);
 }
 
-export function drawMinimap(
+/** The whole trace: what stays while one moves in it. */
+export function drawWhole(
   ctx: CanvasRenderingContext2D,
   width: number,
   model: TimelineModel,
@@ -51,7 +52,19 @@ export function drawMinimap(
       ctx.fillRect(x, y, w, pitch - 2);
     }
   });
+}
 
+/** The part on show, the marked interval and the hits, over the whole. */
+export function drawMinimap(
+  ctx: CanvasRenderingContext2D,
+  width: number,
+  model: TimelineModel,
+  theme: Theme,
+  background: HTMLCanvasElement,
+): void {
+  const colors = ink(theme);
+  const whole = model.whole.peek();
+  ctx.drawImage(background, 0, 0, width, MINIMAP_HEIGHT);
   const marked = model.measure.peek();
   if (marked) {
     const x = xOf(marked.t0, whole, width);

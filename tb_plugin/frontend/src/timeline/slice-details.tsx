@@ -5,15 +5,17 @@ import type { Connection, SliceAnswer } from "../api";
 import { clock, count, duration, exact, plural } from "../format";
 import { KIND_NAMES } from "../kinds";
 import { kindColor } from "../palette";
-import { nav, theme } from "../state";
+import { nav, part, theme } from "../state";
 import { timeline } from "./model";
 import { lanePath } from "./tree";
+
+const selectedOf = part("of");
 
 export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
   const kind = (KIND_NAMES as readonly string[]).indexOf(slice.kind.toLowerCase().replaceAll("_", " "));
   const zero = timeline.whole.value.t0;
   const start = slice.start - zero;
-  const of = nav.value.of;
+  const of = selectedOf.value;
   // The stack has a place of its own.
   const args = Object.entries(slice.args ?? {}).filter(([name]) => name !== "Call stack" || !slice.stack?.length);
   return (

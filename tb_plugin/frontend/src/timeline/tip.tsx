@@ -4,13 +4,15 @@ import type { JSX } from "preact";
 import { count, duration, percent, quantity } from "../format";
 import { KIND_NAMES } from "../kinds";
 import { kindColor } from "../palette";
-import { nav, theme } from "../state";
+import { part, theme } from "../state";
 import { valueAt } from "./curves";
 import { TOP } from "./scene";
 import { placeOn, type SliceHit } from "./hit";
 import { timeline } from "./model";
 import { tickLabel } from "./ruler";
 import { span } from "./viewport";
+
+const coloring = part("color");
 
 export function Tip(): JSX.Element | null {
   const hit = timeline.hover.value;
@@ -65,7 +67,7 @@ function SliceTip({ hit }: { hit: SliceHit }): JSX.Element {
         </div>
         {slices.group?.[index] && (
           <div>
-            <dt>{nav.value.color === "stream" ? "Stream" : "Module"}</dt>
+            <dt>{coloring.value === "stream" ? "Stream" : "Module"}</dt>
             <dd class="clip">{slices.group[index]}</dd>
           </div>
         )}

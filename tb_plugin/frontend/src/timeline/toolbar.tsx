@@ -7,7 +7,7 @@ import { DASH, duration, plural } from "../format";
 import { COLORINGS, type Coloring } from "../hash";
 import { colorIndex, kindColor, slicePalette } from "../palette";
 import { KIND_NAMES, Kind, PHASE_LABELS, PHASES } from "../kinds";
-import { adjust, nav, theme } from "../state";
+import { adjust, part, theme } from "../state";
 import { Icon } from "../ui/icons";
 import { groupsIn } from "./coloring";
 import type { LaneSlices } from "./decode";
@@ -26,12 +26,16 @@ function zoom(factor: number): void {
   timeline.setRange(zoomAt(range, timeline.whole.peek(), (range.t0 + range.t1) / 2, factor));
 }
 
+const arrows = part("arrows");
+const coloring = part("color");
+const compared = part("compare");
+
 export function Toolbar(props: {
   onHelp: () => void;
   exporting: boolean;
   onExport: (open: boolean) => void;
 }): JSX.Element {
-  const all = nav.value.arrows === "all";
+  const all = arrows.value === "all";
   return (
     <>
       <div class="toolbar timeline-toolbar">
@@ -79,7 +83,7 @@ export function Toolbar(props: {
           Colour{" "}
           <select
             class="plain-select"
-            value={nav.value.color}
+            value={coloring.value}
             title="Colour by (C)"
             data-testid="coloring"
             onChange={(event) => {
@@ -206,7 +210,7 @@ function Arrows(): JSX.Element | null {
 
 /** What a comparison is aligned by. */
 function CompareField(): JSX.Element | null {
-  const compare = nav.value.compare;
+  const compare = compared.value;
   const steps = timeline.answer.value?.steps;
   if (!compare || !steps) return null;
   const here = stepInView.value ?? steps.id[0] ?? null;
@@ -261,7 +265,7 @@ function Legend(): JSX.Element | null {
   const found = useComputed(() => {
     void timeline.drawn.value;
     void timeline.bands.value;
-    const mode = nav.value.color;
+    const mode = coloring.value;
     const lanes: LaneSlices[] = [];
     for (const lane of timeline.visibleLanes()) {
       const slices = (timeline.tiles.detail.get(lane) ?? timeline.tiles.overview.get(lane))?.slices;
@@ -286,7 +290,7 @@ function Legend(): JSX.Element | null {
   });
   const entries = JSON.parse(found.value) as [string, number][];
   if (entries.length === 0) {
-    return nav.value.color === "kind" ? null : <span class="faint">No {nav.value.color} is told here.</span>;
+    return coloring.value === "kind" ? null : <span class="faint">No {coloring.value} is told here.</span>;
   }
   const fills = slicePalette(theme.value);
   return (
