@@ -11,7 +11,7 @@ import torch
 from torch.nn.modules import module as nn_module
 
 from stepscope_torch.entrance import Entrance
-from stepscope_torch.loop import FORWARD, FORWARD_BEGIN, FORWARD_END, MAX_ENTRIES, SAMPLED, Loop
+from stepscope_torch.loop import FORWARD, MAX_ENTRIES, SAMPLED, Loop, forward_keys
 from stepscope_torch.part import Failed, Part, is_compiling
 
 is_grad_enabled = torch.is_grad_enabled
@@ -87,12 +87,13 @@ class Forward(Part):
         loop = self.loop
         marks = loop.marks
         mark = marks.extend
+        begin_key, end_key = forward_keys(module)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if is_compiling():
                 return original(*args, **kwargs)
             if loop.mode and get_ident() == loop.thread and is_grad_enabled() and module.training:
-                mark((FORWARD_BEGIN, perf_counter_ns(), module))
+                mark((begin_key, perf_counter_ns()))
             elif not self.begin(module):
                 return original(*args, **kwargs)
             try:
@@ -101,7 +102,7 @@ class Forward(Part):
                 mode = loop.mode
                 if mode and len(marks) < MAX_ENTRIES:
                     now = perf_counter_ns()
-                    mark((FORWARD_END, now, module))
+                    mark((end_key, now))
                     if mode == SAMPLED:  # the begin is taken to cost what the end does
                         loop.sample_ns += 2 * (perf_counter_ns() - now)
                 else:

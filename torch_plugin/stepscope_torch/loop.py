@@ -40,14 +40,28 @@ _GRAD, _TRAINING = 16, 32  # added to _FORWARD
 _EXHAUSTED = 64  # instead of the end of _INPUT: there was no further batch
 _COUNTS = 128  # added to the end of _OPTIMIZER: this one ends a step of the loop
 
+#: A mark's code, and what the end of the phase is known by.
+Key = tuple[int, object]
+
+_INPUT_BEGIN: Key = (_INPUT, None)
+_INPUT_EXHAUSTED: Key = (_EXHAUSTED, None)
+_H2D_BEGIN: Key = (_H2D, None)
+_H2D_END: Key = (_H2D + _END, None)
 # Those that hooks may append themselves while ``Loop.mode`` is not SLOW.
-INPUT_END = _INPUT + _END
-FORWARD_BEGIN = _FORWARD + _GRAD + _TRAINING
-FORWARD_END = _FORWARD + _END
-BACKWARD_BEGIN = _BACKWARD
-BACKWARD_END = _BACKWARD + _END
-OPTIMIZER_BEGIN = _OPTIMIZER
-OPTIMIZER_END = _OPTIMIZER + _END + _COUNTS
+INPUT_END: Key = (_INPUT + _END, None)
+BACKWARD_BEGIN: Key = (_BACKWARD, None)
+BACKWARD_END: Key = (_BACKWARD + _END, None)
+
+
+def forward_keys(module: torch.nn.Module) -> tuple[Key, Key]:
+    """Of the begin and the end of a forward that trains."""
+    return (_FORWARD + _GRAD + _TRAINING, module), (_FORWARD + _END, module)
+
+
+def optimizer_keys(optimizer: object) -> tuple[Key, Key]:
+    """Of the begin and the end of the step of an optimizer that counts."""
+    return (_OPTIMIZER, optimizer), (_OPTIMIZER + _END + _COUNTS, optimizer)
+
 
 #: Modes of a loop. In SLOW all hooks call the loop's methods.
 SLOW, FAST, SAMPLED = 0, 1, 2
@@ -61,8 +75,8 @@ _INSIDE: tuple[frozenset[int], ...] = (
     frozenset({_FORWARD, _OPTIMIZER}),
 )
 
-#: Entries, three a mark, that are kept at most before they are worked off, where nothing else makes that happen.
-MAX_ENTRIES = 3 * 256
+#: Entries, two a mark, that are kept at most before they are worked off, where nothing else makes that happen.
+MAX_ENTRIES = 2 * 256
 #: After so many steps at the latest one is worked out in full again, regular or not.
 _CHECK_EVERY = 16
 #: The hooks time themselves from one check to the next, once in so many.
@@ -84,7 +98,7 @@ class Loop:
         self.at_once = False  # the next forward or copy may end a step: in SLOW it works off the marks
         self.thread = 0  # the training thread, once known
         self.loader_thread = get_ident()
-        #: Code, perf_counter_ns, and what the end of the phase is known by, of each mark in turn.
+        #: Key and perf_counter_ns of each mark in turn. Hooks keep this list: it is emptied, never replaced.
         self.marks: list[Any] = []
         self.sample_ns = 0
         self.recorder = recorder
@@ -98,7 +112,7 @@ class Loop:
         #: Called after each segment until they return False; regular steps have to wait for them.
         self.after_segment: list[Callable[[], bool]] = []
         #: Called every ``_CHECK_EVERY`` steps.
-        self.checks: list[Callable[[], None]] = []
+        self.checks: list[Callable[[], object]] = []
         self._read = 0  # entries that have been worked off and are kept, for a regular step to begin with
         self._known: Regular | None = None
         self._regular_until: float = 0  # the step before which nothing but regular steps needs to be done
@@ -116,14 +130,14 @@ class Loop:
         """A batch is asked for, in ``loader_thread``."""
         now = perf_counter_ns()
         marks, known = self.marks, self._known
-        marks += (_INPUT, now, None)
-        if known is not None and marks[0::3] == known.codes and marks[2::3] == known.tokens:
+        marks += (_INPUT_BEGIN, now)
+        if known is not None and marks[0::2] == known.keys:
             tracker = self.tracker
             number = tracker.number
             if number < self._regular_until:
-                self._keep((known.rows, (number, marks[1::3]), known.tid))
+                self._keep((known.rows, (number, marks[1::2]), known.tid))
                 tracker.number = self.recorder.step = number + 1
-                marks[:] = (_INPUT, now, None)
+                marks[:] = (_INPUT_BEGIN, now)
                 self.at_once = False
                 self.mode = mode = self._calm_mode
                 if mode == SAMPLED:
@@ -135,9 +149,9 @@ class Loop:
     def input_end(self, got_batch: bool) -> None:
         now = perf_counter_ns()
         if got_batch:
-            self.marks += (INPUT_END, now, None)
+            self.marks += (INPUT_END, now)
         else:
-            self.marks += (_EXHAUSTED, now, None)
+            self.marks += (_INPUT_EXHAUSTED, now)
             self._work_off()
         self._count_sample(now)
 
@@ -147,7 +161,7 @@ class Loop:
         if get_ident() != self.thread and not self._claim_thread():
             return False
         how = (_GRAD if torch.is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
-        self.marks += (_FORWARD + how, now, module)
+        self.marks += ((_FORWARD + how, module), now)
         if self.at_once or how != _GRAD + _TRAINING:  # annotations in validation are to know that there is no step
             self._work_off()
         self._count_sample(now)
@@ -156,7 +170,7 @@ class Loop:
     def forward_end(self, module: torch.nn.Module) -> None:
         now = perf_counter_ns()
         if get_ident() == self.thread:
-            self.marks += (FORWARD_END, now, module)
+            self.marks += ((_FORWARD + _END, module), now)
             self._work_off_many()
             self._count_sample(now)
 
@@ -165,13 +179,13 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.thread and not self._claim_thread():
             return False
-        self.marks += (BACKWARD_BEGIN, now, None)
+        self.marks += (BACKWARD_BEGIN, now)
         self._count_sample(now)
         return True
 
     def backward_end(self) -> None:
         now = perf_counter_ns()
-        self.marks += (BACKWARD_END, now, None)
+        self.marks += (BACKWARD_END, now)
         self._count_sample(now)
 
     def h2d_begin(self) -> bool:
@@ -179,7 +193,7 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.loader_thread:
             return False
-        self.marks += (_H2D, now, None)
+        self.marks += (_H2D_BEGIN, now)
         if self.at_once:
             self._work_off()
         self._count_sample(now)
@@ -187,7 +201,7 @@ class Loop:
 
     def h2d_end(self) -> None:
         now = perf_counter_ns()
-        self.marks += (_H2D + _END, now, None)
+        self.marks += (_H2D_END, now)
         self._work_off_many()
         self._count_sample(now)
 
@@ -195,17 +209,17 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.thread and not self._claim_thread():
             return
-        self.marks += (OPTIMIZER_BEGIN, now, token)
+        self.marks += ((_OPTIMIZER, token), now)
         self._count_sample(now)
 
     def optimizer_end(self, token: object, counts: bool) -> None:
         now = perf_counter_ns()
         if get_ident() == self.thread:
-            self.marks += (OPTIMIZER_END if counts else _OPTIMIZER + _END, now, token)
+            self.marks += ((_OPTIMIZER + _END + (_COUNTS if counts else 0), token), now)
             self.at_once = True
             self.mode = SLOW
             self._count_sample(now)
-        elif counts and self.marks[-3:-2] == [_BACKWARD]:
+        elif counts and self.marks[-2:-1] == [BACKWARD_BEGIN]:
             # Optimizers that step in the hooks of gradients run on autograd's device threads.
             self._stepped_in_backward = True
 
@@ -252,9 +266,9 @@ class Loop:
             self._known = None
             if len(stack) == 1 and stack[0][0] == _INPUT and tracker.start is None and self._may_be_regular():
                 if from_input and tracker.number == number + 1:
-                    self._known = learn(marks[0::3], marks[2::3], marks[1::3], tracker.last_phases)
-                marks[:] = (_INPUT, stack[0][1], None)
-                self._read = 3
+                    self._known = learn(marks[0::2], marks[1::2], tracker.last_phases)
+                marks[:] = (_INPUT_BEGIN, stack[0][1])
+                self._read = 2
             else:
                 self._forget_regular()
             self._set_mode()
@@ -300,7 +314,7 @@ class Loop:
     def _interpret(self, marks: list[Any]) -> None:
         stack, tracker = self._stack, self.tracker
         entries = iter(marks)
-        for code, now, token in zip(entries, entries, entries, strict=True):
+        for (code, token), now in zip(entries, entries, strict=True):
             if code & _END:
                 self._end(code & 7, now, token)
                 if code & _COUNTS:

@@ -23,11 +23,11 @@ from stepscope_torch.loop import (
     H2D,
     INPUT_END,
     OPTIMIZER,
-    OPTIMIZER_BEGIN,
-    OPTIMIZER_END,
     SAMPLED,
     SLOW,
+    Key,
     Loop,
+    optimizer_keys,
 )
 from stepscope_torch.part import Failed, Part, is_compiling
 from stepscope_torch.patches import Patch
@@ -61,7 +61,7 @@ class InputWait(Part):
             mode = loop.mode
             if mode:
                 now = perf_counter_ns()
-                mark((INPUT_END, now, None))
+                mark((INPUT_END, now))
                 if mode == SAMPLED:
                     loop.sample_ns += perf_counter_ns() - now
             else:
@@ -97,7 +97,7 @@ class Backward(Part):
             if is_compiling():
                 return original(*args, **kwargs)
             if loop.mode and get_ident() == loop.thread:
-                mark((BACKWARD_BEGIN, perf_counter_ns(), None))
+                mark((BACKWARD_BEGIN, perf_counter_ns()))
             elif not self._begin():
                 return original(*args, **kwargs)
             try:
@@ -106,7 +106,7 @@ class Backward(Part):
                 mode = loop.mode
                 if mode:
                     now = perf_counter_ns()
-                    mark((BACKWARD_END, now, None))
+                    mark((BACKWARD_END, now))
                     if mode == SAMPLED:  # the begin is taken to cost what the end does
                         loop.sample_ns += 2 * (perf_counter_ns() - now)
                 else:
@@ -190,6 +190,8 @@ class OptimizerStep(Part):
     def __init__(self, loop: Loop, failed: Failed, only: list[torch.optim.Optimizer] | None) -> None:
         super().__init__(loop, failed)
         self.only = only
+        self._last: object = None  # the optimizer of ``_keys``
+        self._keys: tuple[Key, Key] = optimizer_keys(None)
 
     def install(self) -> None:
         self.handles = [
@@ -210,7 +212,9 @@ class OptimizerStep(Part):
         mode = loop.mode
         if mode and get_ident() == loop.thread:
             now = perf_counter_ns()
-            loop.marks.extend((OPTIMIZER_BEGIN, now, optimizer))
+            if optimizer is not self._last:
+                self._last, self._keys = optimizer, optimizer_keys(optimizer)
+            loop.marks.extend((self._keys[0], now))
             if mode == SAMPLED:
                 loop.sample_ns += perf_counter_ns() - now
         elif self.live:
@@ -224,9 +228,9 @@ class OptimizerStep(Part):
             return
         loop = self.loop
         mode = loop.mode
-        if mode and self.only is None and get_ident() == loop.thread:
+        if mode and optimizer is self._last and self.only is None and get_ident() == loop.thread:
             now = perf_counter_ns()
-            loop.marks.extend((OPTIMIZER_END, now, optimizer))
+            loop.marks.extend((self._keys[1], now))
             loop.at_once = True
             loop.mode = SLOW
             if mode == SAMPLED:

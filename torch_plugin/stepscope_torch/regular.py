@@ -21,12 +21,10 @@ _STEP, _PHASE = int(Kind.STEP), int(Kind.PHASE)
 class Regular:
     """A step from the request of its batch to the request of the next.
 
-    ``codes`` and ``tokens`` are its marks; ``phases`` says of which two marks each phase is made, and
-    ``tid`` on which thread.
+    ``keys`` are its marks; ``phases`` says of which two marks each phase is made, and ``tid`` on which thread.
     """
 
-    codes: list[int]
-    tokens: list[object]
+    keys: list[tuple[int, object]]
     phases: tuple[tuple[str, int, int], ...]
     tid: int
 
@@ -37,11 +35,9 @@ class Regular:
         return rows
 
 
-def learn(codes: list[int], tokens: list[object], times: Sequence[int], phases: Sequence[Phase]) -> Regular | None:
+def learn(keys: list[tuple[int, object]], times: Sequence[int], phases: Sequence[Phase]) -> Regular | None:
     """What the marks of a step made, for the next ones; None if two marks have one time, which decides nothing."""
     place = {time: i for i, time in enumerate(times)}
     if len(place) < len(times):
         return None
-    return Regular(
-        codes, tokens, tuple((name, place[start], place[end]) for name, start, end in phases), get_native_id()
-    )
+    return Regular(keys, tuple((name, place[start], place[end]) for name, start, end in phases), get_native_id())
