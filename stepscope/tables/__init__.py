@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -46,7 +46,7 @@ class Table(Protocol):
     def grouped(self, by: str) -> Frame: ...
 
 
-TABLES: dict[str, Callable[[Source], Any]] = {
+TABLES: dict[str, type[Any]] = {
     "kernels": KernelTable,
     "operators": OperatorTable,
     "modules": ModuleTable,

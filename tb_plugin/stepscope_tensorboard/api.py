@@ -14,9 +14,12 @@ from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.logdirs import Root
+from stepscope_tensorboard.panel_routes import PanelRoutes
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Routes
 from stepscope_tensorboard.sessions import Sessions
+from stepscope_tensorboard.step_routes import StepRoutes
+from stepscope_tensorboard.table_routes import TableRoutes
 from stepscope_tensorboard.timeline_routes import TimelineRoutes
 
 log = logging.getLogger("stepscope")
@@ -42,7 +45,6 @@ class Api:
         self.routes: dict[str, Callable[[Parameters], Made]] = {
             "runs": self._routes.runs,
             "summary": self._routes.summary,
-            "steps": self._routes.steps,
             "steps/overview": self._routes.steps_overview,
             "resources": self._routes.resources,
             "timeline/tree": self._routes.timeline_tree,
@@ -50,6 +52,9 @@ class Api:
             "timeline/slice": self._routes.timeline_slice,
             "timeline/find": self._routes.timeline_find,
             **TimelineRoutes(listing, sessions).routes(),
+            **StepRoutes(listing, sessions).routes(),
+            **PanelRoutes(listing, sessions).routes(),
+            **TableRoutes(listing, sessions).routes(),
         }
 
     def answer(self, route: str, query: Mapping[str, str], known_etag: str | None = None) -> Answer:

@@ -10,8 +10,10 @@ from typing import Generic, TypeVar
 
 from stepscope.resources import ResourceHistory
 from stepscope.runs import FileWorker, Worker
+from stepscope.schema import Device
 from stepscope.summary import Analysis, analyse_worker, note_damage, run_resources
-from stepscope.timeline import Timeline
+from stepscope.tables import Frame, Tables
+from stepscope.timeline import LIVE_BASE, Timeline
 from stepscope_tensorboard.answers import Pending
 from stepscope_tensorboard.imports import Imports
 
@@ -44,6 +46,9 @@ class Session:
         self._timeline: Timeline | None = None
         self._timeline_ns = -1  # the state of the files that the timeline has read
         self._summary: Summarised | None = None
+        self._tables: dict[bool, tuple[str, Tables]] = {}
+        self._framing: dict[tuple[Tables, str, str], _Background[Frame]] = {}
+        self._pool, self._wait_s = pool, wait_s
         self.resources = ResourceHistory()
 
     def timeline(self, worker: Worker) -> Timeline:
@@ -72,9 +77,31 @@ class Session:
         self._summary = summary
         return summary
 
+    def tables(self, worker: Worker, name: str) -> tuple[str, Tables]:
+        """The tables with what one of them needs, and a version of it: most need the deep windows only, which change
+        rarely while a job runs."""
+        timeline = self.timeline(worker)
+        lives = name == "annotations"
+        version = str(timeline.version) if lives else f"w{sum(s.base < LIVE_BASE for s in timeline.segments())}"
+        known = self._tables.get(lives)
+        if known is None or known[0] != version:
+            devices = [Device(**d) for d in self.summary(worker).analysis.summary["devices"]]
+            known = self._tables[lives] = version, Tables(timeline, devices)
+            self._framing = {key: work for key, work in self._framing.items() if key[0] is known[1]}
+        return known
+
+    def frame(self, tables: Tables, name: str, by: str) -> Frame:
+        """The rows of a table."""
+        ready = tables.ready(name, by)
+        if ready is not None:
+            return ready
+        work = self._framing.setdefault((tables, name, by), _Background[Frame](self._pool, self._wait_s))
+        return work.result(lambda: tables.frame(name, by), "Making the table.")
+
     @property
     def nbytes(self) -> int:
-        return sum(part.nbytes for part in (self._timeline, self._summary, self.resources) if part is not None)
+        parts = (self._timeline, self._summary, self.resources, *(tables for _, tables in self._tables.values()))
+        return sum(part.nbytes for part in parts if part is not None)
 
 
 class Sessions:

@@ -1,0 +1,254 @@
+"""The routes of the tables: a page of rows, what one row stands for, files, and the charts of the launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from stepscope.analysis.launches import Launches
+from stepscope.runs import Run, Worker
+from stepscope.tables import SINGLE, TABLES, Frame, Tables
+from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
+from stepscope.tables.launch_charts import launch_points, queue_points
+from stepscope.tables.occurrences import Details, details, row_of
+from stepscope.tables.query import BadQuery, Bound, Query, Tree, select_tree
+from stepscope.timeline.search import MAX_PATTERN, BadPattern
+from stepscope_tensorboard.answers import Answer, Problem, json_answer
+from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.sessions import Session, Sessions
+
+MAX_ROWS = 500
+MAX_POINTS = 5000
+MAX_LEVELS = 1000
+#: A longer text is cut in its middle in a page of rows; names of kernels may take 4 kB.
+_TEXT = 1500
+_CSV = "text/csv; charset=utf-8"
+_PARQUET = "application/vnd.apache.parquet"
+
+Made = tuple[str | None, Callable[[], Answer]]
+
+
+class TableRoutes:
+    """Each method is a route, as in ``routes.Routes``."""
+
+    def __init__(self, listing: Listing, sessions: Sessions) -> None:
+        self._listing = listing
+        self._sessions = sessions
+
+    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+        """The routes by name."""
+        return {
+            "tables/rows": self.rows,
+            "tables/details": self.details,
+            "tables/export": self.export,
+            "tables/launches": self.launches,
+        }
+
+    def rows(self, p: Parameters) -> Made:
+        offset = p.integer("offset", 0, least=0)
+        limit = p.integer("limit", 200, least=1, most=MAX_ROWS)
+        asked = _Asked(p)
+        _, worker, session = self._worker(p)
+        version, tables, frame = _frame(session, worker, asked)
+        return version, lambda: json_answer(rows_impl(tables, frame, asked, offset, limit))
+
+    def details(self, p: Parameters) -> Made:
+        id, at = p.integer("id"), p.text("at") if p.has("at") else "first"
+        asked = _Asked(p)
+        _, worker, session = self._worker(p)
+        version, tables, frame = _frame(session, worker, asked)
+        return version, lambda: json_answer(details_impl(tables, frame, asked, id, at))
+
+    def export(self, p: Parameters) -> Made:
+        to = p.choice("to", ("csv", "parquet"))
+        asked = _Asked(p)
+        keys = p.text("columns").split(",") if p.has("columns") else None
+        run, worker, session = self._worker(p)
+        version, tables, frame = _frame(session, worker, asked)
+        wanted = [c.key for c in frame.columns if keys is None or c.key in keys]
+
+        def made() -> Answer:
+            order = asked.order(tables, frame)
+            try:
+                write = as_csv if to == "csv" else as_parquet
+                body = write(frame, order, wanted, tables.origin_ns)
+            except TooManyRows as error:
+                raise Problem(400, str(error)) from error
+            by = [] if asked.by == SINGLE else [f"by-{asked.by}"]
+            name = file_name(run.id, worker.id, asked.table, *by)
+            headers = {"Content-Disposition": f'attachment; filename="{name}.{to}"'}
+            return Answer(200, _CSV if to == "csv" else _PARQUET, body, headers=headers)
+
+        return version, made
+
+    def launches(self, p: Parameters) -> Made:
+        points = p.integer("points", MAX_POINTS, least=50, most=MAX_POINTS)
+        _, worker, session = self._worker(p)
+        version, tables = session.tables(worker, "launches")
+        return version, lambda: json_answer(launches_impl(tables, points, session.summary(worker).analysis.summary))
+
+    def _worker(self, p: Parameters) -> tuple[Run, Worker, Session]:
+        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
+        return run, worker, self._sessions.of(run.id, worker)
+
+
+class _Asked:
+    """The table, its grouping and the query of a request."""
+
+    def __init__(self, p: Parameters) -> None:
+        self.table = p.choice("table", tuple(TABLES))
+        groupings = tuple(TABLES[self.table].groupings)
+        self.by = p.choice("by", (*groupings, SINGLE)) if p.has("by") else (*groupings, SINGLE)[0]
+        text = p.text("text") if p.has("text") else ""
+        if len(text) > MAX_PATTERN:
+            raise Problem(400, f"A text to filter by has at most {MAX_PATTERN} characters.")
+        self.query = Query(
+            sort=p.text("sort") if p.has("sort") else None,
+            descending=not p.flag("ascending"),
+            text=text,
+            regex=p.flag("regex"),
+            bounds=_bounds(p.text("bounds")) if p.has("bounds") else (),
+        )
+        self.within = _within(p.text("within")) if p.has("within") else None
+        self.levels = p.integer("levels", 2, least=0, most=MAX_LEVELS)
+        self.toggled = frozenset(p.optional_integers("toggled") or ())
+
+    def order(self, tables: Tables, frame: Frame) -> np.ndarray:
+        """Positions of the rows that are asked for."""
+        return self.tree(frame).rows if frame.parent is not None else self._order(tables)
+
+    def tree(self, frame: Frame) -> Tree:
+        try:
+            return select_tree(frame, self.query, self.levels, self.toggled)
+        except (BadQuery, BadPattern) as error:
+            raise Problem(400, str(error)) from error
+
+    def _order(self, tables: Tables) -> np.ndarray:
+        try:
+            return tables.order(self.table, self.by, self.query, self.within)
+        except (BadQuery, BadPattern) as error:
+            raise Problem(400, str(error)) from error
+
+
+def rows_impl(tables: Tables, frame: Frame, asked: _Asked, offset: int, limit: int) -> dict[str, Any]:
+    """A page of rows, column by column."""
+    table = tables.table(asked.table)
+    tree = asked.tree(frame) if frame.parent is not None else None
+    order = asked.order(tables, frame) if tree is None else tree.rows
+    page = order[offset : offset + limit]
+    texts: dict[str, int] = {}
+    values = {c.key: _values(frame, c.key, c.unit == "text", page, texts) for c in frame.columns}
+    return {
+        "origin_ns": str(tables.origin_ns),
+        "by": asked.by,
+        "groupings": [{"key": key, "label": label} for key, label in table.groupings.items()],
+        "columns": [
+            {"key": c.key, "label": c.label, "unit": c.unit, "about": c.about, "shown": c.shown} for c in frame.columns
+        ],
+        "name": frame.name,
+        "sort": frame.sort if asked.query.sort is None else asked.query.sort,
+        "count": len(order),
+        "total": len(frame),
+        "occurrences": len(table.occurrences),
+        "why_empty": table.why_empty(),
+        "offset": offset,
+        "id": frame.id[page].tolist(),
+        "values": values,
+        "texts": list(texts),
+        "depth": None if tree is None else tree.depth[offset : offset + limit].tolist(),
+        "has_children": None if tree is None else tree.has_children[offset : offset + limit].tolist(),
+    }
+
+
+def details_impl(tables: Tables, frame: Frame, asked: _Asked, id: int, at: str) -> dict[str, Any]:
+    """One row in full, its durations, and one of its occurrences."""
+    occurrences = tables.table(asked.table).occurrences
+    row = row_of(frame, id, occurrences)
+    if row is None:
+        raise Problem(404, "There is no such row in this table.")
+    found = details(frame, row, occurrences)
+    index = _place(found, at)
+    return {
+        "origin_ns": str(tables.origin_ns),
+        "id": int(frame.id[row]),
+        "values": {c.key: frame.data.column(c.key)[row].as_py() for c in frame.columns},
+        "count": len(found.rows),
+        "at": index,
+        "median": found.median,
+        "slowest": found.slowest,
+        "occurrence": None
+        if index is None
+        else {
+            "row": int(found.rows[index]),
+            "start": int(found.start_ns[index]) - tables.origin_ns,
+            "dur": int(found.dur_ns[index]),
+        },
+        "histogram": found.histogram and asdict(found.histogram),
+    }
+
+
+def launches_impl(tables: Tables, points: int, summary: dict[str, Any]) -> dict[str, Any]:
+    """The charts of the launches, and how many of them are linked."""
+    queues, count = queue_points(tables.source, points)
+    launched = summary["launches"] or dict.fromkeys(Launches.__dataclass_fields__)
+    return {
+        "origin_ns": str(tables.origin_ns),
+        "launches": launch_points(tables.source, points),
+        "queues": queues,
+        "queue_count": count,
+        **{name: launched[name] for name in ("count", "linked", "without_run", "runs_without_launch", "negative")},
+    }
+
+
+def _frame(session: Session, worker: Worker, asked: _Asked) -> tuple[str, Tables, Frame]:
+    version, tables = session.tables(worker, asked.table)
+    return version, tables, session.frame(tables, asked.table, asked.by)
+
+
+def _place(found: Details, at: str) -> int | None:
+    """The position that a word or a number names, within the occurrences."""
+    if len(found.rows) == 0:
+        return None
+    if at in ("first", "median", "slowest"):
+        named = {"first": 0, "median": found.median, "slowest": found.slowest}[at]
+        return 0 if named is None else named
+    if not at.isdecimal() or len(at) > 15:
+        raise Problem(400, "The parameter at must be first, median, slowest or a position.")
+    return min(int(at), len(found.rows) - 1)
+
+
+def _values(frame: Frame, key: str, is_text: bool, page: np.ndarray, texts: dict[str, int]) -> list[Any]:
+    """Values of a column; texts as positions in ``texts``, to which new ones are added."""
+    taken = frame.data.column(key).take(pa.array(page)).to_pylist()
+    if not is_text:
+        return taken
+    return [None if text is None else texts.setdefault(_cut(text), len(texts)) for text in taken]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[: _TEXT * 2 // 3]} … {text[-_TEXT // 3 :]}"
+
+
+def _bounds(text: str) -> tuple[Bound, ...]:
+    """``total_ns:1000:,count::5``: a column, the least and the most value, either of which may be left out."""
+    found = []
+    for part in text.split(",") if text else ():
+        try:
+            column, least, most = part.split(":")
+            found.append(Bound(column, float(least) if least else None, float(most) if most else None))
+        except ValueError:
+            raise Problem(400, "The parameter bounds must look like column:least:most,column::most.") from None
+    return tuple(found)
+
+
+def _within(text: str) -> tuple[str, int]:
+    """``name:17``: a grouping and the id of one of its rows."""
+    by, _, id = text.rpartition(":")
+    if not id.isdecimal() or len(id) > 15:
+        raise Problem(400, "The parameter within must look like grouping:id.")
+    return by, int(id)
