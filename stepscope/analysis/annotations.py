@@ -1,4 +1,4 @@
-"""Regions that the user or a library named: durations of any name, and their distribution."""
+"""Regions that the user or a library named: durations of any name."""
 
 from __future__ import annotations
 
@@ -34,15 +34,6 @@ class Annotation:
     p90_ns: int
     p99_ns: int
     max_ns: int
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """Durations in bins of equal width: bin ``i`` holds those from ``edges_ns[i]`` up to, not including,
-    ``edges_ns[i + 1]``; the last one holds its upper edge too."""
-
-    edges_ns: list[int]
-    count: list[int]
 
 
 def annotation_times(live: Events, deep: Events) -> list[Annotation]:
@@ -93,16 +84,3 @@ def durations_of(name: str, live: Events, deep: Events, *kinds: Kind) -> np.ndar
         if len(rows):
             return events.dur_ns[rows[np.lexsort((events.dur_ns[rows], events.ts_ns[rows]))]]
     return np.empty(0, np.int64)
-
-
-def distribution(durations_ns: np.ndarray, bins: int = 30) -> Distribution | None:
-    """A histogram of durations from the shortest to the longest; None without any.
-
-    Edges are whole ns, so there are fewer bins than asked for where the durations span fewer ns.
-    """
-    if len(durations_ns) == 0:
-        return None
-    low, high = int(durations_ns.min()), int(durations_ns.max())
-    edges = [*sorted({low + (high - low) * i // bins for i in range(bins)}), max(high, low + 1)]
-    at = np.minimum(np.searchsorted(edges, durations_ns, "right") - 1, len(edges) - 2)
-    return Distribution(edges, np.bincount(at, minlength=len(edges) - 1).tolist())

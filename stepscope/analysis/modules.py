@@ -178,20 +178,31 @@ class ModuleTimes:
         return out
 
 
-def module_times(events: Events, links: Links, calls: Calls, owners: Owners) -> ModuleTimes:
-    """The times of all modules."""
+def module_times(
+    events: Events, links: Links, calls: Calls, owners: Owners, within: np.ndarray | None = None
+) -> ModuleTimes:
+    """The times of all modules.
+
+    Args:
+        within: mask of the rows that count; device work counts where its launch does, or without one where it does.
+    """
     count = len(owners)
+    within = np.ones(len(events), bool) if within is None else within
     owner, backward = owners.find_runs(links, calls)
-    dur = events.dur_ns[links.run]
+    launched = links.call_of_run != NONE
+    cause = links.run.copy()
+    cause[launched] = links.call[links.call_of_run[launched]]
+    dur = np.where(within[cause], events.dur_ns[links.run], 0)
     tree = nest(events, owners.frame)
     own_ns = np.zeros(len(events), np.int64)
     own_ns[tree.rows] = tree.self_ns(events)
-    frame_ns = own_ns[owners.frame]
+    frame_ns = np.where(within[owners.frame], own_ns[owners.frame], 0)
+    node_ns = np.where(within[owners.node], events.dur_ns[owners.node], 0)
     self_ns = {
         "forward_host": _sum(owners.frame_owner, frame_ns, ~owners.frame_backward, count),
         "forward_device": _sum(owner, dur, ~backward, count),
         "backward_host": _sum(owners.frame_owner, frame_ns, owners.frame_backward, count)
-        + _sum(owners.node_owner, events.dur_ns[owners.node], np.ones(len(owners.node), bool), count),
+        + _sum(owners.node_owner, node_ns, np.ones(len(owners.node), bool), count),
         "backward_device": _sum(owner, dur, backward, count),
     }
     of_modules = {
@@ -211,7 +222,7 @@ def module_times(events: Events, links: Links, calls: Calls, owners: Owners) -> 
             "backward_host": has_nodes,
             "backward_device": has_nodes and len(dur) > 0,
         },
-        calls=np.bincount(owners.frame_owner, minlength=count) if owners.counts_calls else None,
+        calls=np.bincount(owners.frame_owner[within[owners.frame]], minlength=count) if owners.counts_calls else None,
     )
 
 

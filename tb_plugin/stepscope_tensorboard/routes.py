@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from stepscope.runs import Run, Worker
-from stepscope.summary import Analysis, note_ranks, step_time
+from stepscope.summary import note_ranks, step_time
 from stepscope.timeline import NoSuchSlice
 from stepscope.timeline.grouping import GROUPINGS, with_group
 from stepscope_tensorboard.answers import ARROW, Answer, Problem, arrow_bytes, json_answer
 from stepscope_tensorboard.bounds import bounded
 from stepscope_tensorboard.listing import Listing, describe, known_rank
+from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.sessions import Session, Sessions, Summarised
-from stepscope_tensorboard.step_pages import overview_impl, steps_impl
+from stepscope_tensorboard.step_pages import overview_impl
 
 MAX_PIXELS = 20_000
 MAX_POINTS = 20_000
-MAX_STEPS = 100_000
 MIN_OVERVIEW = 6
 
 
@@ -41,14 +41,6 @@ class Routes:
         summary = session.summary(worker)
         version = f"{summary.updated_ns}-{worker.is_live}"
         return version, lambda: json_answer(summary_impl(run, worker, summary))
-
-    def steps(self, p: Parameters) -> Made:
-        offset, limit = p.integer("offset", 0, least=0), p.integer("limit", 2000, least=1, most=MAX_STEPS)
-        _, worker, session = self._worker(p)
-        summary = session.summary(worker)
-        return str(summary.updated_ns), lambda: json_answer(
-            steps_impl(summary.analysis, origin_ns(worker, summary.analysis), offset, limit)
-        )
 
     def steps_overview(self, p: Parameters) -> Made:
         points = p.integer("points", 1500, least=MIN_OVERVIEW, most=MAX_POINTS)
@@ -108,15 +100,6 @@ class Routes:
 
 #: What a route gives: a version of its content, None where there is none, and how to make it.
 Made = tuple[str | None, Callable[[], Answer]]
-
-
-def origin_ns(worker: Worker, analysis: Analysis | None) -> int:
-    """The origin that ``Timeline.origin_ns`` has too: when the recording began, else the first event."""
-    started_ns = (worker.meta or {}).get("started_ns")
-    if isinstance(started_ns, int):
-        return started_ns
-    first_ns = analysis.summary["coverage"]["first_ns"] if analysis is not None else None
-    return 0 if first_ns is None else first_ns
 
 
 def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any]:

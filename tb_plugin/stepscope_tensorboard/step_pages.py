@@ -15,16 +15,16 @@ from stepscope.summary import Analysis
 MAX_DEEP_RUNS = 100
 
 
-def steps_impl(analysis: Analysis, origin: int, offset: int, limit: int) -> dict[str, Any]:
-    """A page of the steps, column by column."""
+def steps_impl(analysis: Analysis, origin: int, rows: np.ndarray, offset: int, limit: int) -> dict[str, Any]:
+    """A page of the steps at these positions, column by column; ``index`` are the positions."""
     steps = analysis.steps
-    count = 0 if steps is None else len(steps)
-    page = np.arange(min(offset, count), min(offset + limit, count))
+    page = rows[offset : offset + limit]
     phases = analysis.phases
     return {
         "origin_ns": str(origin),
-        "count": count,
+        "count": len(rows),
         "offset": offset,
+        "index": page.tolist(),
         **_step_columns(steps, page, origin),
         "activity": _classes(analysis.activity, ACTIVITIES, None if steps is None else steps.deep, page),
         "phase": _classes(phases.ns if phases else None, PHASES, phases.measured if phases else None, page),

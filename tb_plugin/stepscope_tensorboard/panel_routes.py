@@ -1,0 +1,116 @@
+"""The routes of the Summary tab's panels that the reader shapes: the top k kernels, histograms of any name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from stepscope.analysis.annotations import durations_of
+from stepscope.analysis.distribution import distribution
+from stepscope.schema import Events, Kind
+from stepscope.summary import Analysis
+from stepscope.summary.distributions import distribution as percentiles
+from stepscope_tensorboard.answers import Answer, json_answer
+from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.sessions import Sessions
+
+MAX_KERNELS = 200
+MAX_BINS = 200
+#: Annotations that are offered, those of the largest totals.
+MAX_NAMES = 1000
+#: What a name is looked for in: the first kind that has it.
+_KINDS = {
+    "annotation": (Kind.ANNOTATION,),
+    "phase": (Kind.PHASE,),
+    "operator": (Kind.OP,),
+    "module": (Kind.MODULE,),
+    "call": (Kind.RUNTIME, Kind.LAUNCH, Kind.SYNC),
+}
+
+Made = tuple[str | None, Callable[[], Answer]]
+
+
+class PanelRoutes:
+    """Each method is a route, as in ``routes.Routes``."""
+
+    def __init__(self, listing: Listing, sessions: Sessions) -> None:
+        self._listing = listing
+        self._sessions = sessions
+
+    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+        """The routes by name."""
+        return {
+            "kernels/top": self.top_kernels,
+            "annotations/names": self.names,
+            "annotations/histogram": self.histogram,
+        }
+
+    def top_kernels(self, p: Parameters) -> Made:
+        k = p.integer("k", 15, least=1, most=MAX_KERNELS)
+        by = p.choice("by", ("time", "count"))
+        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
+        summary = self._sessions.of(run.id, worker).summary(worker)
+        return str(summary.updated_ns), lambda: json_answer(top_kernels_impl(summary.analysis, k, by))
+
+    def names(self, p: Parameters) -> Made:
+        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
+        summary = self._sessions.of(run.id, worker).summary(worker)
+
+        def made() -> Answer:
+            rows = summary.analysis.summary["annotations"] or []
+            listed = [{"name": row["name"], "count": row["count"]} for row in rows[:MAX_NAMES]]
+            return json_answer({"count": len(rows), "annotations": listed})
+
+        return str(summary.updated_ns), made
+
+    def histogram(self, p: Parameters) -> Made:
+        name, bins = p.text("name"), p.integer("bins", 30, least=1, most=MAX_BINS)
+        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
+        version, tables = self._sessions.of(run.id, worker).tables(worker, "annotations")
+        return version, lambda: json_answer(histogram_impl(name, tables.source.live, tables.source.events, bins))
+
+
+def top_kernels_impl(analysis: Analysis, k: int, by: str) -> dict[str, Any]:
+    """The ``k`` kernels with the most time or runs, and beside them what all others add up to.
+
+    ``total_ns`` and ``runs`` are those of all kernels, the denominators of shares.
+    """
+    kernels = analysis.summary["kernels"]
+    if not kernels:
+        return {"kernel_count": None if kernels is None else 0, "total_ns": None, "runs": None, "top": [], "rest": None}
+    key = "total_ns" if by == "time" else "count"
+    ranked = sorted(kernels, key=lambda row: (-row[key], row["name"]))
+    rest = ranked[k:]
+    return {
+        "kernel_count": len(kernels),
+        "total_ns": sum(row["total_ns"] for row in kernels),
+        "runs": sum(row["count"] for row in kernels),
+        "top": [{f: row[f] for f in ("name", "kind", "count", "total_ns", "mean_ns")} for row in ranked[:k]],
+        "rest": {
+            "kernels": len(rest),
+            "count": sum(row["count"] for row in rest),
+            "total_ns": sum(row["total_ns"] for row in rest),
+        },
+    }
+
+
+def histogram_impl(name: str, live: Events, deep: Events, bins: int) -> dict[str, Any]:
+    """How the durations of one name are spread. An annotation if there is one of that name, else a phase, an operator,
+    a module or a runtime call; ``kind`` is null and ``count`` 0 where nothing has the name."""
+    for kind, kinds in _KINDS.items():
+        names = (name, f"nn.Module: {name}") if kind == "module" else (name,)
+        for one in names:
+            found = durations_of(one, live, deep, *kinds)
+            if len(found):
+                spread = distribution(found, bins)
+                return {
+                    "name": name,
+                    "kind": kind,
+                    "count": len(found),
+                    "total_ns": int(found.sum()),
+                    "time_ns": percentiles([found]),
+                    "histogram": None if spread is None else asdict(spread),
+                }
+    return {"name": name, "kind": None, "count": 0, "total_ns": None, "time_ns": None, "histogram": None}
