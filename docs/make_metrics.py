@@ -20,6 +20,7 @@ from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.idle import Idle
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
 from stepscope.analysis.launches import CallLaunches, Histogram, Launches
+from stepscope.analysis.loader import Loader
 from stepscope.analysis.memcpy import Copies, MemoryOperation
 from stepscope.analysis.memory import DeviceMemory
 from stepscope.analysis.modules import Module
@@ -31,6 +32,7 @@ from stepscope.analysis.resources import Resource
 from stepscope.analysis.stacks import OperatorStack
 from stepscope.analysis.steps import Steps
 from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchronisation
+from stepscope.analysis.throughput import Throughput
 from stepscope.analysis.trust import Trust
 from stepscope.definitions import split
 from stepscope.summary import micro_step_time, step_time
@@ -60,6 +62,8 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Imbalance", "across_workers.imbalance", "", Imbalance),
     ("One worker beside the others", "across_workers.ranks[]", "", Rank),
     ("Where a worker is slow", "across_workers.ranks[].excess", "", Excess),
+    ("Loader", "workers[].loader", "", Loader),
+    ("Throughput", "workers[].throughput", "", Throughput),
     ("Overhead of the profiler", "workers[].overhead", "", Overhead),
     ("Device use", "workers[].gpu[]", "ratio", Gpu),
     ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),
@@ -131,6 +135,7 @@ def unit_of(name: str, default: str) -> str:
         **dict.fromkeys(("active", "idle", "active_by_index", "overlap"), "ratio"),
         "count": "",
         "samples": "",
+        "samples_per_s": "1/s",
         "complete": "true or false",
         "inferred": "true or false",
     }.get(name, default)

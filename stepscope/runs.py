@@ -6,6 +6,7 @@ wrote. Both answer the same questions, so that everything above sees one kind of
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import time
@@ -14,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -272,6 +273,13 @@ class Run:
     path: Path
     workers: list[Worker]
     problems: list[str] = field(default_factory=list)
+
+    def metadata(self) -> dict[str, Any]:
+        """What the script told about a recorded run; empty where it told nothing."""
+        with contextlib.suppress(StepscopeError):
+            told = RunFolder(self.path).read_run().get("metadata")
+            return told if isinstance(told, dict) else {}
+        return {}
 
 
 def live_events(table: pa.Table, meta: dict) -> Events:

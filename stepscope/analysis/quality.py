@@ -39,6 +39,7 @@ CODES = {
     "may not be.",
     "damaged_stream": "Parts of an always-on stream could not be decoded; steps or samples are missing.",
     "analysis_failed": "An analysis met events that it cannot handle; its numbers are null, the others hold.",
+    "rule_failed": "A rule met numbers that it cannot handle; it has no finding, the others stand.",
     "no_steps": "There is no step marker, so nothing is known by step.",
     "inferred_steps": "Steps were inferred, since there is no marker.",
     "incomplete_step": "Steps were cut: the recording, or that of device work, begins or stops inside them. They are "

@@ -55,6 +55,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "damaged_meta": ("the rank", "phases"),
     "damaged_stream": (*_ALWAYS_ON, "resources"),
     "analysis_failed": (),
+    "rule_failed": (),
     "no_steps": ("steps", "step activity", "phases"),
     "inferred_steps": ("steps", "step activity", "phases"),
     "incomplete_step": ("steps", "step activity", "phases"),

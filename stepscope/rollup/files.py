@@ -21,7 +21,7 @@ from stepscope.runs import FileWorker, RecordedWorker, Worker
 from stepscope.summary.rollup import Rollup, from_table, to_table
 
 #: Raise it when what a rollup holds changes, be it that an analysis counts otherwise.
-ROLLUP_VERSION = 1
+ROLLUP_VERSION = 2
 
 FILE_NAME = "rollup.arrow"
 _UNREADABLE = (OSError, pa.ArrowException, KeyError, TypeError, ValueError)

@@ -44,8 +44,7 @@ class Case:
     Args:
         worker: the worker's part of the summary contract, without ``steps``.
         steps, activity, phases: its steps in columns, as ``summary.Analysis`` has them.
-        resources: distributions of its host's metrics.
-        samples: the monitor's samples of its host.
+        samples: the samples of its monitor, which sees the whole host.
         limits: the thresholds.
     """
 
@@ -53,7 +52,6 @@ class Case:
     steps: Steps | None = None
     activity: Mapping[str, np.ndarray] | None = None
     phases: Phases | None = None
-    resources: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     samples: Samples = field(default_factory=Samples)
     limits: Parameters = field(default_factory=Parameters)
 
@@ -66,6 +64,13 @@ class Case:
     @property
     def has_device(self) -> bool:
         return bool(self.worker.get("gpu") or self.worker.get("devices") or self.samples.each("gpu"))
+
+    @property
+    def computes_on_cpu(self) -> bool:
+        """Whether there is no device, and operators make up a fair part of what was recorded in depth."""
+        if self.has_device or self.deep is None or not self.deep.steps:
+            return False
+        return self.deep.ratio(self.activity_ns("cpu")) >= 0.2
 
     def rows(self, part: str) -> list[dict[str, Any]]:
         """A list of the contract; empty where its analysis failed."""
@@ -88,7 +93,7 @@ class Case:
         return self.steps.deep
 
     def activity_ns(self, name: str) -> int:
-        """Time of one class of the device partition in ``deep``: kernel, communication, memcpy, memset or idle."""
+        """Time of one class of ``deep``: of the activity partition, or idle for all those without device work."""
         if self.deep is None:
             return 0
         if self.deep.steps == 0:
@@ -180,6 +185,13 @@ class Case:
         """Time of one phase in ``loop``; None where it cannot be seen."""
         column = self._phase(name)
         return None if column is None or self.phases is None else int(column[self.phases.measured].sum())
+
+    def deep_phase_ns(self, name: str) -> int | None:
+        """Time of one phase in ``deep``; None where it cannot be seen or there are no such steps."""
+        column = self._phase(name)
+        if column is None or self.deep is None or not self.deep.steps:
+            return None
+        return int(column[self._worked].sum())
 
     def _phase(self, name: str) -> np.ndarray | None:
         return None if self.phases is None else self.phases.ns.get(name)

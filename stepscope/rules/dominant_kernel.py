@@ -46,7 +46,7 @@ def _kernels(case: Case) -> tuple[str, str, int, int, int] | None:
 
 def _operators(case: Case) -> tuple[str, str, int, int, int] | None:
     told = [o for o in case.rows("operators") if o.get("host_self_ns")]
-    if len(told) < 2:
+    if len(told) < 2 or not case.computes_on_cpu:
         return None
     top = max(told, key=lambda o: o["host_self_ns"])
     return "operator", top["name"], top["host_self_ns"], sum(o["host_self_ns"] for o in told), top["count"]

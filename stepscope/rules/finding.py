@@ -83,6 +83,12 @@ class Finding:
         del plain["rests_on"]
         return plain
 
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Finding:
+        """What ``to_dict`` gave."""
+        gain, places = plain["gain"], plain["places"]
+        return cls(**{**plain, "gain": gain and Gain(**gain), "places": [Place(**place) for place in places]})
+
 
 def severity(ratio: float, warning: float, critical: float) -> str:
     """Critical from one threshold, a warning from the other, else info."""

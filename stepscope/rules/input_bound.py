@@ -53,47 +53,46 @@ def input_bound(case: Case) -> Finding | None:
 
 def _lost(case: Case) -> tuple[int, int, Basis] | None:
     """Time lost and time waited, and the steps that they are of."""
-    wait_ns = case.phase_ns("input_wait")
-    if case.device_worked and case.deep is not None and case.deep.steps:
-        lost_ns = case.idle_for_input_ns
-        both = case.phases is not None and wait_ns is not None and case.steps is not None
-        if both and case.loop is not None and case.loop.steps > case.deep.steps:
-            # Always-on data of all steps say more than few deep ones; these tell which part of a wait is lost.
-            deep_wait = case.phases.ns["input_wait"][case.steps.deep].sum()  # type: ignore[union-attr]
-            share = min(1.0, lost_ns / deep_wait) if deep_wait else 1.0
-            return int(wait_ns * share), wait_ns, case.loop  # type: ignore[operator]
-        return lost_ns, lost_ns if wait_ns is None else wait_ns, case.deep
-    if wait_ns is None or case.loop is None:
-        return None
-    return wait_ns, wait_ns, case.loop
+    wait_ns, loop, deep = case.phase_ns("input_wait"), case.loop, case.deep
+    if not (case.device_worked and deep and deep.steps):
+        return None if wait_ns is None or loop is None else (wait_ns, wait_ns, loop)
+    lost_ns = case.idle_for_input_ns
+    deep_wait = case.deep_phase_ns("input_wait")
+    if wait_ns is None or deep_wait is None:
+        return lost_ns, lost_ns, deep
+    if loop is not None and loop.steps > deep.steps:
+        # Always-on data of all steps say more than few deep ones; these tell which part of a wait is lost.
+        return int(wait_ns * min(1.0, lost_ns / deep_wait) if deep_wait else wait_ns), wait_ns, loop
+    return lost_ns, deep_wait, deep
 
 
-def _loader(case: Case) -> dict[str, object]:
+def _loader(case: Case) -> dict[str, float]:
     """What else is known about the loading of data."""
-    known: dict[str, object] = {}
+    known: dict[str, float] = {}
     workers = (case.worker.get("loader") or {}).get("workers")
     if workers is not None:
         known["loader_workers"] = workers
     for metric in ("cpu", "iowait"):
-        if metric in case.resources:
-            known[f"{metric}_p95_ratio"] = case.resources[metric]["p95"]
+        series = case.samples.total(metric)
+        if series is not None:
+            known[f"{metric}_mean_ratio"] = float(series.value.mean())
     return known
 
 
 def _cause(case: Case) -> tuple[str, list[str]]:
     """The likely cause, as the end of a sentence, and what to do."""
-    limits, seen = case.limits, case.resources
+    limits, seen = case.limits, _loader(case)
     if (case.worker.get("loader") or {}).get("workers") == 0:
         return ", because the DataLoader makes each batch in the training process (num_workers=0)", [
             "Give the DataLoader workers: num_workers=4 or more, persistent_workers=True.",
             "Add pin_memory=True and copy with .to(device, non_blocking=True).",
         ]
-    if seen.get("iowait", {}).get("p95", 0) >= limits.io_bottleneck_iowait:
+    if seen.get("iowait_mean_ratio", 0) >= limits.io_bottleneck_iowait:
         return ", and the host waits for its disks", [
             "Read from a local disk or from memory, or in larger files (shards) read in sequence.",
             "Cache what is decoded once.",
         ]
-    if seen.get("cpu", {}).get("p50", 0) >= limits.cpu_bottleneck_cpu:
+    if seen.get("cpu_mean_ratio", 0) >= limits.cpu_bottleneck_cpu:
         return ", and the host's CPUs are all busy", [
             "Make the preparation of a batch cheaper: decode and resize ahead of time, or on the GPU.",
             "Use a host with more cores for each GPU.",

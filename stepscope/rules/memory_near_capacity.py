@@ -59,6 +59,6 @@ def _levels(case: Case) -> Iterator[tuple[str, float, float]]:
         ("host", "memory_used", "memory_total"),
         ("container", "cgroup_memory_used", "cgroup_memory_limit"),
     ):
-        used, limit = case.samples.total(used_name), case.samples.total(limit_name)
-        if used is not None and limit is not None and limit.value.max() > 0:
-            yield where, float(used.value.max()), float(limit.value.max())
+        level, limit = case.samples.total(used_name), case.samples.total(limit_name)
+        if level is not None and limit is not None and limit.value.max() > 0:
+            yield where, float(level.value.max()), float(limit.value.max())

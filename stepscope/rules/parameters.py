@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from stepscope.errors import StepscopeError
 
@@ -81,7 +82,7 @@ class Parameters:
             StepscopeError: there is no such parameter, or the value is no number from 0.
         """
         known = {f.name: f.type for f in fields(self)}
-        values: dict[str, float] = {}
+        values: dict[str, Any] = {}
         for text in settings:
             name, _, number = text.partition("=")
             if name not in known:

@@ -2,79 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Mapping
+from typing import Any
 
 from stepscope.report import format as fmt
-from stepscope.rules.case import Case
 from stepscope.rules.finding import Finding, Gain, severity
+from stepscope.rules.parameters import Parameters
+
+_REMEDIES = {
+    "input_wait": "Its input is slow: compare storage, loader workers and the length of its samples.",
+    "dataloader": "Its input is slow: compare storage, loader workers and the length of its samples.",
+    "kernel": "Its device computes longer: more or longer samples, or a slower, hotter or shared device.",
+    "h2d": "Its copies take longer: compare where its process runs and its memory is (NUMA node, PCIe).",
+    "memcpy": "Its copies take longer: compare where its process runs and its memory is (NUMA node, PCIe).",
+    "validation": "It alone evaluates: share the evaluation among the ranks.",
+}
 
 
-def straggler(cases: Sequence[Case]) -> Finding | None:
-    """One rank holds up the others.
+def straggler(across: Mapping[str, Any] | None, limits: Parameters) -> Finding | None:
+    """Workers do not need the same time for a step, so that the others wait for the slowest.
 
-    Looks at all workers of a run that take part in one job. Ranks that synchronise have nearly the same step time, and
-    the slow one is the one that waits least in collectives: fires when the rank with the least exposed communication
-    has less than the median rank by at least ``straggler_warning`` of the step time. Where no collective was recorded,
-    the slowest rank's median step is compared with the median rank's.
+    Looks at all workers of a run. Fires when the slowest worker's time of a step exceeds the mean of all by at least
+    ``straggler_warning`` of it, as a mean over the steps. Compared is the step without exposed communication where that
+    was measured: a rank that comes late makes the others wait, so that all steps last equally long.
 
     Thresholds:
         straggler_warning: impact from which TraceML warns
         straggler_critical: impact that it calls critical
 
-    Gain: the others' wait: the difference between the median rank and the slow one.
+    Gain: the slowest worker's time beyond the mean of all, if work were balanced.
     """
-    if len(cases) < 2:
+    if not across or len(across["ranks"]) < 2:
         return None
-    limits = cases[0].limits
-    found = _by_waiting(cases) or _by_step_time(cases)
-    if found is None:
+    lost = across["imbalance"]
+    if lost["ratio"] is None or lost["ratio"] < limits.straggler_warning:
         return None
-    at, ratio, ns, how, evidence = found
-    if ratio < limits.straggler_warning:
-        return None
-    slow = cases[at].worker
-    who = f"Rank {slow['rank']}" if slow.get("rank") is not None else fmt.name(slow["worker"], 40)
-    where = f" on {fmt.name(slow['host'], 40)}" if slow.get("host") else ""
+    ranks = across["ranks"]
+    slowest = max(ranks, key=lambda r: r["slowest"])
+    share = slowest["slowest"] / max(lost["steps"], 1)
+    stays = share >= 0.5
+    excess = slowest["excess"]
+    who = f"Rank {slowest['rank']}" if slowest["rank"] is not None else fmt.name(slowest["worker"], 40)
+    where = f" on {fmt.name(slowest['host'], 40)}" if slowest["host"] else ""
+    cause = f", most of it in {excess['part'].replace('_', ' ')}" if excess and stays else ""
+    message = (
+        f"{who}{where} holds up the other {fmt.count(len(ranks) - 1, 'worker')}: it is the slowest in "
+        f"{fmt.percent(share)} of the steps, and waiting for it costs {fmt.percent(lost['ratio'])}{cause}."
+        if stays
+        else f"Unequal work costs {fmt.percent(lost['ratio'])} of the slowest worker's step; which one that is changes "
+        "from step to step."
+    )
+    remedy = _REMEDIES.get(excess["part"]) if excess and stays else None
     return Finding(
         rule="straggler",
-        severity=severity(ratio, limits.straggler_warning, limits.straggler_critical),
-        message=f"{who}{where} holds up the other {fmt.count(len(cases) - 1, 'rank')}: {how}.",
-        evidence={"rank": slow.get("rank"), "ranks": len(cases), **evidence},
+        severity=severity(lost["ratio"], limits.straggler_warning, limits.straggler_critical),
+        message=message,
+        evidence={
+            "workers": len(ranks),
+            "steps": lost["steps"],
+            "excess_ns_per_step": round(lost["excess_ns"]),
+            "compared": lost["measure"],
+            "slowest_in_ratio": share,
+            "its_delta_ns": slowest["delta_ns"] and round(slowest["delta_ns"]),
+        },
         fix=[
-            "Compare its phases with those of another rank: input wait, longer sequences, a slower device or host.",
-            "If the slow rank changes from step to step, balance the work: equal lengths or numbers of samples.",
+            *([remedy] if remedy else []),
+            "Balance the work: equal numbers of samples and, for sequences, equal lengths (bucketing, packing)."
+            if not stays
+            else "Run the same ranks on other hosts: if the slow one moves along, it is the data, else the machine.",
         ],
-        gain=Gain(round(ns), ratio, "(median rank - slow rank) / step time"),
-        workers=[slow["worker"]],
+        gain=Gain(round(lost["excess_ns"]), lost["ratio"], "(slowest - mean of all workers) / slowest, over the steps"),
+        workers=[slowest["worker"]] if stays else [],
+        confidence="high" if lost["steps"] >= 20 else "medium",
+        counter_evidence=[] if lost["steps"] >= 20 else [f"Only {fmt.count(lost['steps'], 'step')} could be compared."],
         rests_on=("steps", "communication"),
     )
-
-
-def _by_waiting(cases: Sequence[Case]) -> tuple[int, float, float, str, dict] | None:
-    waits = []
-    for case in cases:
-        if case.deep is None or not case.deep.steps or not (case.worker.get("communication") or {}).get("total_ns"):
-            return None
-        waits.append((case.activity_ns("communication") / case.deep.steps, case.deep.ns / case.deep.steps))
-    wait, step = np.array(waits).T
-    at = int(wait.argmin())
-    ns = float(np.median(np.delete(wait, at)) - wait[at])
-    ratio = ns / float(np.median(step))
-    how = f"it waits {fmt.time(wait[at])} a step in collectives, the others {fmt.time(float(np.median(wait)))}"
-    return at, ratio, ns, how, {"its_wait_ns_per_step": int(wait[at]), "median_wait_ns_per_step": int(np.median(wait))}
-
-
-def _by_step_time(cases: Sequence[Case]) -> tuple[int, float, float, str, dict] | None:
-    medians = []
-    for case in cases:
-        if case.steps is None or not case.steps.complete.any():
-            return None
-        medians.append(float(np.median(case.steps.duration_ns[case.steps.complete])))
-    step = np.array(medians)
-    at = int(step.argmax())
-    usual = float(np.median(np.delete(step, at)))
-    ns = float(step[at]) - usual
-    how = f"its median step takes {fmt.time(step[at])}, that of the others {fmt.time(usual)}"
-    return at, ns / float(step[at]), ns, how, {"its_step_ns": int(step[at]), "median_step_ns": int(usual)}

@@ -12,14 +12,29 @@ from stepscope.rules.finding import Finding
 
 
 @dataclass(frozen=True)
+class Bound:
+    """What bounds a worker's step.
+
+    Metrics:
+        by: what takes most of the step: device, communication, copies, input, host, cpu; unknown where that is not
+            recorded
+        sentence: the same with numbers
+    """
+
+    by: str
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """What to know first.
 
     Metrics:
         sentence: the message of the first finding that is critical or a warning; else what bounds the step
-        severity: that of the finding; ok where none is critical or a warning; unknown where nothing was measured
+        severity: that of the finding; without one, ok where a device or the CPU computes most of the time, info where
+            something else takes it, unknown where nothing was measured
         rule: the finding's rule, null where no finding is told
-        bound: what takes most of the step: device computation, communication, copies, the host, the CPU, or null
+        bound: what bounds the step of the first worker of which that is known: its ``by``; null where it is not known
     """
 
     sentence: str
@@ -28,33 +43,37 @@ class Verdict:
     bound: str | None
 
 
-def verdict(findings: Sequence[Finding], cases: Sequence[Case]) -> Verdict:
-    """``findings`` in their order; ``cases`` are the workers, the first of which stands for all."""
-    bounds = [b for b in map(bound, cases) if b is not None]
-    what = bounds[0][0] if bounds else None
+def verdict(findings: Sequence[Finding], bounds: Sequence[Bound | None], noted: bool = False) -> Verdict:
+    """One sentence for a run.
+
+    Args:
+        findings: in their order.
+        bounds: of each worker.
+        noted: whether there are data quality notes.
+    """
+    known = next((b for b in bounds if b is not None), None)
     for finding in findings:
         if finding.severity != "info":
-            return Verdict(finding.message, finding.severity, finding.rule, what)
-    if not bounds:
-        noted = any(case.rows("quality") for case in cases)
+            return Verdict(finding.message, finding.severity, finding.rule, known.by if known else None)
+    if known is None:
         why = "; the notes on data quality tell why" if noted else ""
         return Verdict(f"There are no steps and no device work to judge{why}.", "unknown", None, None)
-    return Verdict(bounds[0][1], "ok", None, what)
+    return Verdict(known.sentence, "ok" if known.by in ("device", "cpu") else "info", None, known.by)
 
 
-def bound(case: Case) -> tuple[str | None, str] | None:
-    """What takes most of the step, and a sentence on it; None where nothing was measured."""
+def bound(case: Case) -> Bound | None:
+    """What bounds the step; None where nothing was measured."""
     if case.device_worked and case.deep is not None:
         return _device_bound(case)
     if case.loop is not None:
-        return _host_bound(case)
+        return _loop_bound(case)
     operator = _largest(case.rows("operators"), "host_self_ns")
-    if operator is None or case.has_device:
+    if operator is None or not case.computes_on_cpu:
         return None
-    return "the CPU", f"CPU-bound: the largest operator is {operator}."
+    return Bound("cpu", f"CPU-bound: the largest operator is {operator} of the operators' time.")
 
 
-def _device_bound(case: Case) -> tuple[str, str]:
+def _device_bound(case: Case) -> Bound:
     basis = case.deep
     assert basis is not None
     shares = {name: basis.ratio(case.activity_ns(name)) for name in ("kernel", "communication", "memcpy", "idle")}
@@ -63,15 +82,17 @@ def _device_bound(case: Case) -> tuple[str, str]:
     kernel = _largest([k for k in case.rows("kernels") if k["kind"] == "compute"], "total_ns")
     if most == "kernel":
         largest = f"; the largest is {kernel} of the kernel time" if kernel else ""
-        return "device computation", f"GPU-bound: kernels cover {share} of the {whole}{largest}."
+        return Bound("device", f"GPU-bound: kernels cover {share} of the {whole}{largest}.")
     if most == "communication":
-        return "communication", f"Communication-bound: collectives alone take {share} of the {whole}."
+        return Bound("communication", f"Communication-bound: collectives alone take {share} of the {whole}.")
     if most == "memcpy":
-        return "copies", f"Bound by copies: they alone take {share} of the {whole}."
-    return "the host", f"Host-bound: no device works for {share} of the {whole}."
+        return Bound("copies", f"Bound by copies: they alone take {share} of the {whole}.")
+    if case.idle_for_input_ns * 2 > case.activity_ns("idle"):
+        return Bound("input", f"Input-bound: no device works for {share} of the {whole}, most of it for want of data.")
+    return Bound("host", f"Host-bound: no device works for {share} of the {whole}.")
 
 
-def _host_bound(case: Case) -> tuple[str | None, str] | None:
+def _loop_bound(case: Case) -> Bound | None:
     basis = case.loop
     assert basis is not None
     assert case.phases is not None
@@ -81,11 +102,12 @@ def _host_bound(case: Case) -> tuple[str | None, str] | None:
         return None
     share = fmt.percent(basis.ratio(sum(compute.values())))
     names = " and ".join(compute) if len(compute) < 3 else ", ".join(list(compute)[:-1]) + " and " + list(compute)[-1]
-    operator = None if case.has_device else _largest(case.rows("operators"), "host_self_ns")
+    operator = None if not case.computes_on_cpu else _largest(case.rows("operators"), "host_self_ns")
     largest = f"; the largest operator is {operator} of the operators' time" if operator else ""
     if case.has_device:
-        return None, f"{names.capitalize()} take {share} of the step time on the host; no deep window tells more."
-    return "the CPU", f"CPU-bound: {names} take {share} of the step time{largest}."
+        # The host returns from most calls before the device is done, so this says who launches, not what takes long.
+        return Bound("unknown", f"On the host {names} take {share} of the step time; no deep window tells more.")
+    return Bound("cpu", f"CPU-bound: {names} take {share} of the step time{largest}.")
 
 
 def _largest(rows: Sequence[dict[str, Any]], field: str) -> str | None:

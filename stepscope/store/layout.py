@@ -15,7 +15,9 @@ import json
 import os
 import re
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.schema import SCHEMA_VERSION
@@ -105,8 +107,18 @@ class RunFolder:
             return []
         return [WorkerFolder(p) for p in paths if os.path.isfile(p / "worker.json")]
 
-    def create_worker(self, rank: int | None, host: str, pid: int) -> WorkerFolder:
-        """Make a folder that no other process has, and ``run.json`` if this is the first worker.
+    def read_run(self) -> dict:
+        """run.json.
+
+        Raises:
+            StepscopeError: there is none that can be read.
+        """
+        return read_json(self.root / "run.json")
+
+    def create_worker(
+        self, rank: int | None, host: str, pid: int, metadata: Mapping[str, Any] | None = None
+    ) -> WorkerFolder:
+        """Make a folder that no other process has, and ``run.json`` with the metadata if this is the first worker.
 
         Raises:
             StepscopeError: the folder cannot be made.
@@ -125,7 +137,7 @@ class RunFolder:
                     continue
             else:
                 raise FileExistsError(f"{parent / base} and 998 numbered ones exist")
-            self._write_run_once()
+            self._write_run_once(metadata or {})
         except OSError as error:
             reason = error.strerror or error
             raise StepscopeError(
@@ -133,10 +145,10 @@ class RunFolder:
             ) from error
         return WorkerFolder(path)
 
-    def _write_run_once(self) -> None:
+    def _write_run_once(self, metadata: Mapping[str, Any]) -> None:
         beside = self.root / f".run.json.{os.getpid()}.tmp"
         beside.write_text(
-            json.dumps({"schema": SCHEMA_VERSION, "created_ns": time.time_ns(), "metadata": {}}, indent=1),
+            json.dumps({"schema": SCHEMA_VERSION, "created_ns": time.time_ns(), "metadata": dict(metadata)}, indent=1),
             encoding="utf-8",
         )
         try:

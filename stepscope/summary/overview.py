@@ -9,9 +9,10 @@ from stepscope.errors import StepscopeError
 from stepscope.runs import Run, Worker
 from stepscope.summary.across import across_workers, complete_ns
 from stepscope.summary.distributions import distribution
+from stepscope.summary.findings import run_findings
 from stepscope.summary.judgement import note_ranks
 from stepscope.summary.rollup import Rollup
-from stepscope.summary.run import SUMMARY_VERSION, name_apart
+from stepscope.summary.run import SUMMARY_VERSION, name_apart, run_throughput
 from stepscope.summary.unreadable import unreadable_worker
 from stepscope.summary.worker import analyse_worker
 
@@ -35,15 +36,18 @@ def overview(run: Run, rollups: Sequence[Rollup]) -> dict[str, Any]:
     name_apart(workers)
     note_ranks(workers)
     micro_ns = [r.micro_ns[r.steps["complete"][r.micro_step]] for r in rollups]
+    across = across_workers(rollups, [w["worker"] for w in workers])
     return {
         "schema": SUMMARY_VERSION,
         "run": run.name,
+        "metadata": run.metadata(),
+        **run_findings(workers, across),
         "workers": workers,
         "step_time_ns": distribution(complete_ns(rollups)),
         "micro_step_time_ns": distribution(micro_ns),
-        "across_workers": across_workers(rollups, [w["worker"] for w in workers]),
+        "throughput_samples_per_s": run_throughput(workers),
+        "across_workers": across,
         "resources": _by_host(workers),
-        "findings": [],
         "problems": list(run.problems),
     }
 

@@ -60,8 +60,8 @@ def communication_part(events: Events, runs: CollectiveRuns) -> dict[str, Any] |
     }
 
 
-def synchronisation_part(events: Events) -> dict[str, Any]:
-    found = synchronisation(events)
+def synchronisation_part(capture: Capture) -> dict[str, Any]:
+    found = synchronisation(capture.events, capture.bounds)
     bounded = replace(found, by_operator=found.by_operator[:LIST_ROWS])
     return {**asdict(bounded), "by_operator_count": len(found.by_operator)}
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from stepscope.analysis.resources import resources
 from stepscope.errors import StepscopeError
 from stepscope.parallel import ordered
+from stepscope.rules import Parameters
 from stepscope.runs import Run, Worker
 from stepscope.summary.across import across_workers
 from stepscope.summary.analysed import Analysis
 from stepscope.summary.distributions import micro_step_time, step_time
+from stepscope.summary.findings import run_findings
 from stepscope.summary.judgement import note_damage, note_ranks
 from stepscope.summary.rollup import Rollup, empty_rollup, rollup_of
 from stepscope.summary.unreadable import unreadable_worker
@@ -22,13 +25,16 @@ from stepscope.summary.worker import analyse_worker
 SUMMARY_VERSION = 1
 
 
-def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -> dict[str, Any]:
+def summarize(
+    run: Run, micro: bool = False, executor: Executor | None = None, limits: Parameters | None = None
+) -> dict[str, Any]:
     """The whole contract for one run. A worker that cannot be read is kept, with a note that says why.
 
     Args:
         run: what to summarise.
         micro: also list the micro batches of each step, under ``micro``.
         executor: analyses the workers, several at once if it has several processes.
+        limits: thresholds of the rules.
 
     Raises:
         StepscopeError: no worker could be read.
@@ -37,7 +43,9 @@ def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -
     rollups: list[Rollup] = []
     refused: list[StepscopeError] = []
     workers = []
-    for worker, analysis in zip(run.workers, ordered(executor, _analysis_or_error, run.workers), strict=True):
+    for worker, analysis in zip(
+        run.workers, ordered(executor, partial(_analysis_or_error, limits=limits), run.workers), strict=True
+    ):
         if isinstance(analysis, StepscopeError):
             refused.append(analysis)
             workers.append(unreadable_worker(worker, analysis))
@@ -53,22 +61,31 @@ def summarize(run: Run, micro: bool = False, executor: Executor | None = None) -
         note_damage(worker, about)
     name_apart(workers)
     note_ranks(workers)
+    across = across_workers(rollups, [w["worker"] for w in workers])
     return {
         "schema": SUMMARY_VERSION,
         "run": run.name,
+        "metadata": run.metadata(),
+        **run_findings(workers, across, limits),
         "workers": workers,
         "step_time_ns": step_time(a.steps for a in analyses),
         "micro_step_time_ns": micro_step_time((a.steps, a.micro) for a in analyses),
-        "across_workers": across_workers(rollups, [w["worker"] for w in workers]),
+        "throughput_samples_per_s": run_throughput(workers),
+        "across_workers": across,
         "resources": resources,
-        "findings": [],
         "problems": list(run.problems),
     }
 
 
-def _analysis_or_error(worker: Worker) -> Analysis | StepscopeError:
+def run_throughput(workers: Sequence[Mapping[str, Any]]) -> float | None:
+    """Samples/s of all workers together, each of which has batches of its own; None unless all tell theirs."""
+    rates = [w["throughput"] and w["throughput"]["samples_per_s"] for w in workers]
+    return None if None in rates else sum(rates)
+
+
+def _analysis_or_error(worker: Worker, limits: Parameters | None = None) -> Analysis | StepscopeError:
     try:
-        return analyse_worker(worker)
+        return analyse_worker(worker, limits)
     except StepscopeError as error:
         return error
 

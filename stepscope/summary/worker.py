@@ -23,6 +23,7 @@ from stepscope.analysis.kernels import (
     precision,
 )
 from stepscope.analysis.launches import launches, link
+from stepscope.analysis.loader import loader
 from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.memory import memory
 from stepscope.analysis.modules import module_owners, modules
@@ -42,11 +43,14 @@ from stepscope.analysis.queues import queue_order
 from stepscope.analysis.stacks import operator_stacks
 from stepscope.analysis.step_collectives import step_collectives
 from stepscope.analysis.steps import find_steps
+from stepscope.analysis.throughput import throughput
 from stepscope.errors import StepscopeError
+from stepscope.rules import Parameters
 from stepscope.runs import Worker
 from stepscope.schema import ACTIVITIES, PHASES, Note, Notes, Window
 from stepscope.summary.analysed import Analysis
 from stepscope.summary.distributions import micro_step_time, step_time
+from stepscope.summary.findings import add_findings
 from stepscope.summary.judgement import judge
 from stepscope.summary.parts import (
     LIST_ROWS,
@@ -71,8 +75,12 @@ log = logging.getLogger("stepscope")
 T = TypeVar("T")
 
 
-def analyse_worker(worker: Worker) -> Analysis:
+def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis:
     """Run every analysis on one worker. One that fails leaves a note ``analysis_failed``; its fields are None.
+
+    Args:
+        worker: which.
+        limits: thresholds of the rules.
 
     Raises:
         StepscopeError: the worker cannot be read.
@@ -118,7 +126,7 @@ def analyse_worker(worker: Worker) -> Analysis:
     copy_list = attempt("memory copies", copies, events)
     memory_list = attempt("memory operations", memory_operations, events)
     idle = attempt("idle times", idle_part, capture, links)
-    waits = attempt("synchronisation", synchronisation_part, events)
+    waits = attempt("synchronisation", synchronisation_part, capture)
     collectives = attempt("communication", collectives_of, windows, events, links)
     talk = attempt("communication", communication_part, events, collectives)
     in_steps = attempt("communication by step", step_collectives, events, collectives, steps)
@@ -138,6 +146,8 @@ def analyse_worker(worker: Worker) -> Analysis:
     phase_rows = attempt("step phases", phase_rows_of, live, capture, steps, links, backward, meta.get("phases", ()))
     phases = attempt("step phases", phases_of, live, phase_rows, steps)
     micro = attempt("micro steps", micro_steps, phase_rows, steps)
+    loaded = attempt("the loader", loader, events, meta)
+    rate = attempt("throughput", lambda known, s: throughput(known, s, micro), loaded, steps)
     cost = attempt("the profiler's overhead", overhead, live, steps, meta)
     gpu_list = attempt("device use", gpus, events, steps, runs)
     precisions = attempt("precisions", precision, runs)
@@ -152,6 +162,8 @@ def analyse_worker(worker: Worker) -> Analysis:
         "events": len(live) + len(events),
         "coverage": coverage_of(live, capture, steps, phases),
         "overhead": cost and asdict(cost),
+        "loader": loaded and asdict(loaded),
+        "throughput": rate and asdict(rate),
         "steps": None,
         "activity_total_ns": None if steps is None else totals(activity, ACTIVITIES, steps.deep),
         "phase_total_ns": None if phases is None else totals(phases.ns, PHASES, phases.measured),
@@ -180,7 +192,9 @@ def analyse_worker(worker: Worker) -> Analysis:
         "micro_step_time_ns": micro_step_time([(steps, micro)]),
     }
     judge(summary, notes.list())
-    return Analysis(summary, steps, activity, phases, micro, in_steps)
+    analysis = Analysis(summary, steps, activity, phases, micro, in_steps)
+    add_findings(worker, analysis, limits)
+    return analysis
 
 
 def _windows(worker: Worker, notes: Notes) -> list[Window]:
