@@ -56,10 +56,11 @@ class Imbalance:
 
 @dataclass(frozen=True)
 class Excess:
-    """The part of the step in which a worker is furthest beyond the median worker.
+    """The part of the step in which a worker is furthest beyond the median worker, but for exposed communication,
+    in which it waits for others.
 
     Metrics:
-        family: `activity` where workers are compared by `own`, whose parts these are; else `phase`, if there are any
+        family: `activity` or `phase`
         part: the class or phase
         ns: mean time a step of this worker - median of the workers' means
     """
@@ -177,18 +178,16 @@ def imbalance(measure: str, spread: StepSpread) -> Imbalance:
 
 def excesses(found: Measures) -> list[Excess | None]:
     """Of each worker, where it is furthest beyond the median worker."""
-    by_own = found.compared_by == "own"
-    family = "activity" if by_own or not any(m.startswith("phase.") for m in found.names) else "phase"
-    measures = [m for m in found.names if m.startswith(family) and not (by_own and m == _TALK)]
-    if not measures:
+    parts = [m for m in found.names if "." in m and m != _TALK]
+    if not parts:
         return [None] * found.alignment.workers
-    table = np.stack([beyond_median(found.means(m)) for m in measures])
+    table = np.stack([beyond_median(found.means(m)) for m in parts])
     most = np.argmax(np.where(np.isnan(table), -np.inf, table), axis=0)
-    parts = [m.partition(".")[2] for m in measures]
-    return [
-        Excess(family, parts[i], ns) if ns > 0 else None
-        for i, ns in zip(most.tolist(), table[most, np.arange(table.shape[1])].tolist(), strict=True)
-    ]
+    out: list[Excess | None] = []
+    for i, ns in zip(most.tolist(), table[most, np.arange(table.shape[1])].tolist(), strict=True):
+        family, _, part = parts[i].partition(".")
+        out.append(Excess(family, part, ns) if ns > 0 else None)
+    return out
 
 
 def beyond_median(values: np.ndarray) -> np.ndarray:
