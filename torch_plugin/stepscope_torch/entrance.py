@@ -16,7 +16,7 @@ from torch import nn
 _PLACE = "_compiled_call_impl"
 
 
-class _Ours(partial):  # type: ignore[type-arg]
+class _Ours(partial):
     """Copies and pickles of the module get None instead: an averaged copy of the model is not the model that trains,
     and a saved one must load where stepscope is not installed. A partial object costs as little as a function."""
 

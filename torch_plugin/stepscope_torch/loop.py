@@ -21,6 +21,7 @@ from typing import Any
 import torch
 
 from stepscope.recorder import Recorder
+from stepscope.schema import NONE
 from stepscope_torch.regular import Regular, learn
 from stepscope_torch.steps import INPUT_WAIT, StepTracker
 from stepscope_torch.window import DeepWindows
@@ -162,7 +163,8 @@ class Loop:
             return False
         how = (_GRAD if torch.is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
         self.marks += ((_FORWARD + how, module), now)
-        if self.at_once or how != _GRAD + _TRAINING:  # annotations in validation are to know that there is no step
+        # Annotations are to know that there is no step in validation, and one again after it.
+        if self.at_once or how != _GRAD + _TRAINING or self.recorder.step == NONE:
             self._work_off()
         self._count_sample(now)
         return True

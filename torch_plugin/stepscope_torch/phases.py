@@ -35,11 +35,16 @@ from stepscope_torch.steps import INPUT_WAIT
 
 
 class InputWait(Part):
-    """The wait for the next batch of a DataLoader, with and without workers."""
+    """The wait for the next batch of a DataLoader, with and without workers.
+
+    ``fetch`` gets the next item of any iterator and counts that as a wait for a batch.
+    """
 
     name = INPUT_WAIT
+    fetch: Callable[[Any], Any] = staticmethod(next)
 
     def install(self) -> None:
+        self.fetch = self._wrap(next)
         self.patches = [Patch(_BaseDataLoaderIter, "__next__", self._wrap)]
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:

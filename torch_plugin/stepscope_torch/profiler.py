@@ -16,6 +16,7 @@ import stepscope.recorder as recorder_module
 from stepscope.recorder import Recorder
 from stepscope_torch import environment
 from stepscope_torch.forward import Forward
+from stepscope_torch.loader import WaitedFor
 from stepscope_torch.loop import Loop
 from stepscope_torch.part import Part
 from stepscope_torch.phases import Backward, HostToDevice, InputWait, OptimizerStep
@@ -82,6 +83,7 @@ class Profiler:
         self._windows: DeepWindows | None = None
         self._sessions: Sessions | None = None
         self._parts: list[Part] = []
+        self._input: InputWait | None = None
         self._monitor: Any = None
         self._phases: list[str] = []  # as worker.json has them
         self._samples_told = 0
@@ -128,6 +130,14 @@ class Profiler:
             except Exception as error:
                 self._part_failed("step", error)
 
+    def wrap_loader(self, loader: Any) -> Any:
+        """``loader``, any iterable, such that waits for its batches count as input wait.
+
+        For what is no torch DataLoader, whose waits are seen anyway. Length and attributes are the loader's own;
+        may be called before ``start``, and costs next to nothing while nothing records.
+        """
+        return WaitedFor(loader, lambda: None if self._input is None else self._input.fetch)
+
     def stop(self) -> None:
         """End the recording; waits for deep windows to be converted, a minute at most. Harmless when repeated."""
         if _running is not self:
@@ -164,8 +174,9 @@ class Profiler:
         self._loop = loop = Loop(recorder, self._windows)
         loop.after_segment = [self._after_first_step]
         loop.checks = [self._check]
+        self._input = InputWait(loop, self._part_failed)
         self._parts = [
-            InputWait(loop, self._part_failed),
+            self._input,
             Forward(loop, self._part_failed, self.model, self._no_forward_found),
             Backward(loop, self._part_failed),
             OptimizerStep(loop, self._part_failed, self.optimizers),
@@ -323,7 +334,7 @@ class Profiler:
             self._sessions.remove()
         if self._recorder is not None:
             self._recorder.stop()
-        self._loop = self._windows = self._sessions = self._monitor = None
+        self._loop = self._windows = self._sessions = self._monitor = self._input = None
         self._parts = []
 
 
