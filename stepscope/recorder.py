@@ -60,6 +60,7 @@ class Recorder:
         framework: ``pytorch`` or ``tensorflow``.
         rank, world_size: of this process, None where unknown.
         about: more fields of worker.json (devices, versions, options, phases: those that the hook can see).
+        metadata: what the user tells of the run, for run.json; that of the first worker stays.
 
     After ``start``, ``enabled`` tells whether spans are kept.
     """
@@ -72,8 +73,10 @@ class Recorder:
         rank: int | None = None,
         world_size: int | None = None,
         about: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self.run = Path(run)
+        self.metadata = metadata
         self.clock = Clock()
         self.notes = Notes()
         self.folder: WorkerFolder | None = None
@@ -110,7 +113,8 @@ class Recorder:
         """Make the worker folder and begin. On failure the recorder stays off and says why."""
         global active
         try:
-            self.folder = RunFolder(self.run).create_worker(self.meta["rank"], self.meta["host"], self.meta["pid"])
+            rank, host, pid = (self.meta[name] for name in ("rank", "host", "pid"))
+            self.folder = RunFolder(self.run).create_worker(rank, host, pid, self.metadata)
             self._writer = StreamWriter(self.folder.live_path(), LIVE_SCHEMA)
             self.meta["worker"] = self.folder.id
             self.meta["span_cost_ns"] = _span_cost_ns()

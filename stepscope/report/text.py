@@ -1,4 +1,4 @@
-"""The summary as text: one screen (``report``) or five lines (``brief``)."""
+"""The summary as text: one screen (``report``) or six lines (``brief``)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.report import format as fmt
+from stepscope.report.findings import findings, verdict_line
 from stepscope.report.ranks import ranks
 
 TOP = 6
 
 
 def brief(summary: dict[str, Any]) -> str:
-    """Five lines: what ran, step times, where the time goes, how busy the machine was, data quality."""
+    """Six lines: what ran, the verdict, step times, where the time goes, how busy the machine was, data quality."""
     workers = summary["workers"]
     notes: dict[str, int] = {}
     for worker in workers:
@@ -21,6 +22,7 @@ def brief(summary: dict[str, Any]) -> str:
     return "\n".join(
         (
             f"run      {fmt.name(summary['run'])}: {_what_ran(workers)}",
+            f"verdict  {verdict_line(summary)}",
             f"steps    {_step_line(summary)}",
             f"time     {_time_line(workers)}",
             f"busy     {_busy_line(summary)}",
@@ -65,7 +67,13 @@ def all_ranks(summary: dict[str, Any]) -> str:
 
 
 def _head(summary: dict[str, Any]) -> list[str]:
-    return [f"Run {fmt.name(summary['run'])}: {_what_ran(summary['workers'])}", f"Steps: {_step_line(summary)}"]
+    lines = [
+        f"Run {fmt.name(summary['run'])}: {_what_ran(summary['workers'])}",
+        f"Steps: {_step_line(summary)}",
+        f"Verdict: {verdict_line(summary)}",
+    ]
+    found = findings(summary)
+    return [*lines, "", "Findings", *found] if found else lines
 
 
 def choose(workers: list[dict[str, Any]], which: str | None) -> int:
@@ -103,6 +111,9 @@ def _step_line(summary: dict[str, Any]) -> str:
         f"p95 {fmt.time(times['p95'])}",
         f"max {fmt.time(times['max'])}",
     ]
+    rate = summary["throughput_samples_per_s"]
+    if rate is not None:
+        parts.append(f"{rate:,.4g} samples/s")
     micro = summary["micro_step_time_ns"]
     if micro and micro["count"] > times["count"]:
         parts.append(f"{micro['count']:,} micro batches of p50 {fmt.time(micro['p50'])}")

@@ -21,6 +21,7 @@ from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.schema import SCHEMA_VERSION
+from stepscope.store.plain import plain
 
 PLUGIN_DIR = Path("plugins") / "stepscope"
 
@@ -148,7 +149,7 @@ class RunFolder:
     def _write_run_once(self, metadata: Mapping[str, Any]) -> None:
         beside = self.root / f".run.json.{os.getpid()}.tmp"
         beside.write_text(
-            json.dumps({"schema": SCHEMA_VERSION, "created_ns": time.time_ns(), "metadata": dict(metadata)}, indent=1),
+            json.dumps({"schema": SCHEMA_VERSION, "created_ns": time.time_ns(), "metadata": plain(metadata)}, indent=1),
             encoding="utf-8",
         )
         try:

@@ -10,15 +10,16 @@ from stepscope.schema import COLUMN_DTYPES, Events
 
 
 def layout_rows(events: Events) -> Events:
-    """Sort by lane, depth, start and fill ``depth``: the number of slices of the lane open at the start.
+    """Sort in place by lane, depth, start and fill ``depth``: the number of slices of the lane open at the start.
 
     For slices that nest properly that is their nesting level. Where slices overlap without nesting (two
     kernels recorded on one stream) it can put two open slices on one row; such lanes are laid out again
     with a row kept until its slice ends. Instants take up one nanosecond.
     """
-    order, depth = row_order(events.lane, events.ts_ns, events.dur_ns)
-    events = events.take(order)
-    events.depth = depth
+    order, events.depth = row_order(events.lane, events.ts_ns, events.dur_ns)
+    for column in COLUMN_DTYPES:  # one by one, so that the whole table is not there twice
+        if column != "depth":
+            setattr(events, column, getattr(events, column)[order])
     return events
 
 

@@ -44,11 +44,11 @@ class TestSummary:
         for words in ("p50 100 us", "kernel", "40.0 us  40.0 %", "sgemm", "aten::mm", "HtoD", "NVIDIA A100"):
             assert words in out, words
 
-    def test_brief_is_five_lines(self, file, capsys):
+    def test_brief_is_six_lines(self, file, capsys):
         assert main(["summary", str(file), "--format", "brief"]) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert [line.split()[0] for line in lines] == ["run", "steps", "time", "busy", "quality"]
-        assert "GPU 40.0 %" in lines[3]
+        assert [line.split()[0] for line in lines] == ["run", "verdict", "steps", "time", "busy", "quality"]
+        assert "GPU 40.0 %" in lines[4]
 
     def test_text_of_a_worker_by_rank(self, tmp_path, capsys):
         for rank in (0, 1):
