@@ -8,16 +8,28 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset
 
-from tests.torch.training import SIZE, TRAINING_PHASES, make_loader, make_model, make_optimizer, train, train_step
+from tests.torch.training import (
+    SIZE,
+    TRAINING_PHASES,
+    Net,
+    make_loader,
+    make_model,
+    make_optimizer,
+    profiler,
+    train,
+    train_step,
+)
 
 STEPS = 24  # enough for steps that are told by comparison
 WITHOUT_LOADER = TRAINING_PHASES[1:]
@@ -107,8 +119,8 @@ def in_place(model: nn.Module, **options: Any) -> nn.Module:
 
 
 def regional(model: nn.Module) -> nn.Module:
-    model[0].compile(backend="aot_eager")
-    return model
+    model.compile(backend="aot_eager", fullgraph=True)
+    return Net(model, nn.Tanh())
 
 
 SCENARIOS |= {
@@ -400,3 +412,42 @@ def all_in_a_thread(hook: Hook) -> Outcome:
     thread.start()
     thread.join()
     return losses, [model]
+
+
+# -- several processes -----------------------------------------------------------------------------------------
+
+
+def data_parallel() -> nn.Module:
+    return nn.parallel.DistributedDataParallel(make_model())
+
+
+def sharded() -> nn.Module:
+    from torch.distributed.fsdp import fully_shard
+
+    model = make_model()
+    mesh = torch.distributed.init_device_mesh("cpu", (torch.distributed.get_world_size(),))
+    fully_shard(model[0], mesh=mesh)
+    return fully_shard(model, mesh=mesh)
+
+
+def train_rank(rank: int, world_size: int, port: int, folder: Path, schedule: Any) -> None:
+    """What a spawned rank does: each kind of distributed model with the hook and without.
+
+    Raises:
+        AssertionError: they differ.
+    """
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world_size), "LOCAL_RANK": str(rank)}
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo")
+    for make in (data_parallel, sharded):
+        outcomes = []
+        for hook in (Unhooked, lambda model, name=make.__name__: profiler(folder / name, model, schedule=schedule)):
+            model = make()
+            with hook(model):
+                losses = train(model, STEPS)
+            outcomes.append((losses, [p.to_local() if hasattr(p, "to_local") else p for p in model.parameters()]))
+        (expected, expected_parameters), (losses, parameters) = outcomes
+        assert losses == expected
+        assert all(map(torch.equal, parameters, expected_parameters))
+    torch.distributed.destroy_process_group()
