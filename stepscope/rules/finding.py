@@ -79,7 +79,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """As the contract has it."""
-        plain = asdict(self)
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         del plain["rests_on"]
         return plain
 

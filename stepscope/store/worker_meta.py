@@ -62,6 +62,8 @@ _FITS: dict[str, Callable[[object], bool]] = {
     "phases": _texts,
     "notes": _listed(_note),
     "overhead": _object,
+    "loader": _object,
+    "batch_size": _integer,
     "options": _object,
     "versions": _object,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter_ns
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -40,6 +40,8 @@ class KerasCallback(keras.callbacks.Callback):
         *,
         window: tuple[int, int] | None = (10, 3),
         monitor_interval_ms: int | None = 500,
+        batch_size: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Record into the run folder ``run``, e.g. ``runs/exp1``; it is made if missing.
 
@@ -48,14 +50,22 @@ class KerasCallback(keras.callbacks.Callback):
                 go on over epochs and over every ``fit`` that gets this same callback.
             monitor_interval_ms: sampling interval of the resource monitor: 100, 200, 500, 1000, 5000 or 60000;
                 0 or None for no monitor.
+            batch_size: samples in one batch of this process, for the throughput.
+            metadata: anything worth knowing about the run, such as hyperparameters; shown with it. Of all
+                recordings into the same folder the first one's stays.
 
         Raises:
             StepscopeError: an argument is none of these.
         """
         super().__init__()
-        self._arguments: dict[str, Any] = {"window": window, "monitor_interval_ms": monitor_interval_ms}
+        self._arguments: dict[str, Any] = {
+            "window": window,
+            "monitor_interval_ms": monitor_interval_ms,
+            "batch_size": batch_size,
+            "metadata": metadata,
+        }
         self._run = run
-        self._session = Session(run, window, monitor_interval_ms)
+        self._session = Session(run, **self._arguments)
         self._is_on = False
         self._test_begin_ns = 0
         self._prepare()

@@ -9,10 +9,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from threading import get_ident
 from time import perf_counter_ns
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from stepscope_tf import environment
 from stepscope_tf.session import Session
@@ -29,6 +29,9 @@ class Profiler:
             come, whatever numbers ``step`` gives them.
         monitor_interval_ms: sampling interval of the resource monitor: 100, 200, 500, 1000, 5000 or 60000; 0 or
             None for no monitor.
+        batch_size: samples in one batch of this process, for the throughput.
+        metadata: anything worth knowing about the run, such as hyperparameters; shown with it. Of all recordings
+            into the same folder the first one's stays.
 
     Raises:
         StepscopeError: an argument is none of these.
@@ -40,8 +43,10 @@ class Profiler:
         *,
         window: tuple[int, int] | None = (10, 3),
         monitor_interval_ms: int | None = 500,
+        batch_size: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
-        self._make = lambda: Session(run, window, monitor_interval_ms)
+        self._make = lambda: Session(run, window, monitor_interval_ms, batch_size, metadata)
         self._session: Session | None = self._make()
         self._is_started = False
 

@@ -11,6 +11,7 @@ import logging
 import os
 import time
 from collections import deque
+from collections.abc import Mapping
 from statistics import median
 from typing import Any
 
@@ -40,13 +41,20 @@ class Session:
         run: the run folder, e.g. ``runs/exp1``.
         window: (first step, steps) of the deep window, None for none.
         monitor_interval_ms: one of ``stepscope.monitor.INTERVALS_MS``; 0 or None for no monitor.
+        batch_size: samples in one batch of this process; None where it is not told.
+        metadata: what the user tells of the run.
 
     Raises:
         StepscopeError: an argument is none of these.
     """
 
     def __init__(
-        self, run: str | os.PathLike[str], window: tuple[int, int] | None, monitor_interval_ms: int | None
+        self,
+        run: str | os.PathLike[str],
+        window: tuple[int, int] | None,
+        monitor_interval_ms: int | None,
+        batch_size: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         if monitor_interval_ms and monitor_interval_ms not in INTERVALS_MS:
             allowed = ", ".join(map(str, INTERVALS_MS))
@@ -54,6 +62,8 @@ class Session:
         self.run = run
         self.plan: WindowPlan | None = as_plan(window)
         self.monitor_interval_ms = monitor_interval_ms or None
+        self.batch_size = batch_size if isinstance(batch_size, int) else None
+        self.metadata = metadata
         self.recorder: Recorder | None = None
         self.window: DeepWindow | None = None
         self.next_step = 0
@@ -91,12 +101,14 @@ class Session:
             world_size=place.world_size,
             about={
                 "devices": devices,
+                "batch_size": self.batch_size,
                 "phases": [],
                 "options": {
                     "window": [self.plan.first, self.plan.steps] if self.plan else None,
                     "monitor_interval_ms": self.monitor_interval_ms,
                 },
             },
+            metadata=self.metadata,
         )
         recorder.meta["versions"].update(versions)
         recorder.start()

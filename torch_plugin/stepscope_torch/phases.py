@@ -41,6 +41,7 @@ class InputWait(Part):
     """
 
     name = INPUT_WAIT
+    loader: dict[str, int | None] | None = None  # what the first DataLoader says of itself
     fetch: Callable[[Any], Any] = staticmethod(next)
 
     def install(self) -> None:
@@ -71,9 +72,16 @@ class InputWait(Part):
                     loop.sample_ns += perf_counter_ns() - now
             else:
                 self._end(True)
+                if self.loader is None:
+                    self._look(iterator)
             return batch
 
         return __next__
+
+    def _look(self, iterator: Any) -> None:
+        sampler = getattr(iterator, "_index_sampler", None)
+        told = {"workers": getattr(iterator, "_num_workers", None), "batch_size": getattr(sampler, "batch_size", None)}
+        self.loader = {name: value if isinstance(value, int) else None for name, value in told.items()}
 
     def _end(self, got_batch: bool) -> None:
         try:

@@ -6,7 +6,7 @@ import atexit
 import logging
 import os
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ class Profiler:
         schedule: when deep windows are taken; None for one of 3 steps after 10, False for none.
         monitor_interval_ms: how often the machine's load is sampled: 100, 200, 500, 1000, 5000 or 60000;
             None or 0 for not at all. One process a host samples, that of local rank 0.
+        batch_size: samples in one batch of this process, for the throughput; default: what its DataLoader says.
+        metadata: anything worth knowing about the run, such as hyperparameters; shown with it. Of all ranks and
+            all recordings into the same folder the first one's stays.
         record_shapes, with_stack, profile_memory: what deep windows hold besides, as torch.profiler has them.
 
     Nothing here raises into the training: what fails is switched off, says so once in the log and leaves a
@@ -64,6 +67,8 @@ class Profiler:
         optimizer: torch.optim.Optimizer | Iterable[torch.optim.Optimizer] | None = None,
         schedule: ScheduleLike = None,
         monitor_interval_ms: int | None = 500,
+        batch_size: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
         record_shapes: bool = False,
         with_stack: bool = False,
         profile_memory: bool = False,
@@ -73,6 +78,8 @@ class Profiler:
         self.optimizers = _as_list(optimizer)
         self.schedule = as_schedule(schedule)
         self.monitor_interval_ms = monitor_interval_ms
+        self.batch_size = batch_size if isinstance(batch_size, int) else None
+        self.metadata = metadata
         self.window_options = {
             "record_shapes": record_shapes,
             "with_stack": with_stack,
@@ -159,7 +166,8 @@ class Profiler:
             framework="pytorch",
             rank=here.rank,
             world_size=here.world_size,
-            about={"options": self._options(), "phases": [], "refused": []},
+            about={"options": self._options(), "batch_size": self.batch_size, "phases": [], "refused": []},
+            metadata=self.metadata,
         )
         recorder.meta["versions"].update(environment.versions())
         recorder.start()
@@ -233,7 +241,10 @@ class Profiler:
             return True
         try:
             here = environment.place()
-            recorder.update_meta(rank=here.rank, world_size=here.world_size, devices=environment.devices())
+            loader = None if self._input is None else self._input.loader
+            recorder.update_meta(
+                rank=here.rank, world_size=here.world_size, devices=environment.devices(), loader=loader
+            )
             self._say_phases(recorder, loop)
         except Exception as error:
             log.debug("stepscope could not ask for the devices: %s", error)

@@ -1,0 +1,92 @@
+"""Runs the rules, and puts what they find into the order in which it matters."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stepscope.rules.case import Case
+from stepscope.rules.confidence import judged
+from stepscope.rules.finding import CONFIDENCES, SEVERITIES, Finding
+from stepscope.rules.parameters import Parameters
+from stepscope.rules.registry import RULES, Rule, added_rules
+from stepscope.rules.straggler import straggler
+from stepscope.rules.verdict import Bound, bound
+
+log = logging.getLogger("stepscope")
+
+#: Names of workers that a finding lists.
+MAX_WORKERS = 16
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the rules find on one worker, the most important first; what bounds its step; which rules failed."""
+
+    findings: list[Finding]
+    bound: Bound | None
+    failed: list[str]
+
+
+def find(case: Case, rules: Iterable[Rule] | None = None) -> Found:
+    """Findings about one worker. A rule that fails leaves a sentence in ``failed``, and the others stand.
+
+    Args:
+        case: the worker.
+        rules: those to ask; all, with those of installed packages, if None.
+    """
+    findings, failed = [], []
+    for rule in (*RULES, *added_rules()) if rules is None else rules:
+        try:
+            finding = rule(case)
+            if finding is not None:
+                findings.append(judged(finding, case))
+        except Exception as error:
+            log.debug("the rule %s failed", rule, exc_info=True)
+            failed.append(f"The rule {getattr(rule, '__name__', rule)} failed ({type(error).__name__}: {error}).")
+    try:
+        bounds = bound(case)
+    except Exception as error:
+        bounds = None
+        failed.append(f"What bounds the step is not known ({type(error).__name__}: {error}).")
+    return Found(sorted(findings, key=_importance, reverse=True), bounds, failed)
+
+
+def of_run(
+    by_worker: Sequence[Sequence[Finding]], across: Mapping[str, Any] | None, limits: Parameters | None = None
+) -> list[Finding]:
+    """Findings about a run: what several workers share is told once, as the worst of them has it.
+
+    Args:
+        by_worker: the findings of each worker.
+        across: ``across_workers`` of the contract; None for a run of one worker.
+        limits: the thresholds.
+    """
+    same: dict[str, list[Finding]] = {}
+    for finding in (f for findings in by_worker for f in findings):
+        same.setdefault(finding.rule, []).append(finding)
+    found = [_told_once(findings) for findings in same.values()]
+    slow = straggler(across, limits or Parameters())
+    return sorted([*found, *([slow] if slow else [])], key=_importance, reverse=True)
+
+
+def _importance(finding: Finding) -> tuple[int, float, int]:
+    sure = CONFIDENCES.index(finding.confidence) + 1
+    gain = finding.gain.ratio if finding.gain else 0.0
+    return SEVERITIES.index(finding.severity), gain * sure, sure
+
+
+def _told_once(same: list[Finding]) -> Finding:
+    """The worst of several workers' findings, with the names of all that have one."""
+    worst = max(same, key=_importance)
+    if len(same) == 1:
+        return worst
+    names = [name for finding in [worst, *(f for f in same if f is not worst)] for name in finding.workers]
+    return replace(
+        worst,
+        message=f"{worst.message[:-1]} (the worst of {len(same)} workers).",
+        workers=names[:MAX_WORKERS],
+        more_workers=max(0, len(names) - MAX_WORKERS),
+    )
