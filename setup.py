@@ -113,7 +113,7 @@ def extension() -> Extension:
         sources=[f"stepscope/importers/native/{name}.cpp" for name in ("kineto_events", "module")],
         depends=[str(path.relative_to(ROOT)) for path in ROOT.glob("stepscope/importers/native/*.h")],
         language="c++",
-        extra_compile_args=["/O2", "/std:c++14", "/EHsc"] if os.name == "nt" else ["-O3", "-g0", "-std=c++11"],
+        extra_compile_args=["/O2", "/std:c++14", "/EHsc"] if os.name == "nt" else ["-O3", "-g0", "-std=c++11", "-fvisibility=hidden"],
         define_macros=[("Py_LIMITED_API", "0x030A0000")] if stable else [],
         py_limited_api=stable,
         optional=True,
@@ -125,6 +125,11 @@ TORCH = ["torch>=2.4"]
 TENSORFLOW = ["tensorflow>=2.16"]
 TENSORBOARD = ["tensorboard>=2.16"]
 TEST = [
+    # what is integrated with, and Keras' third backend
+    "accelerate>=1",
+    "jax>=0.4.34",
+    "lightning>=2.4",
+    "transformers>=4.46",
     "hypothesis>=6",
     "mypy>=1.10",
     "playwright>=1.40",
