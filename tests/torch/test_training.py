@@ -270,6 +270,18 @@ def test_annotations_carry_the_step_they_fall_in(tmp_path):
     assert [row[3] for row in recording.rows(Kind.ANNOTATION, "after")] == [NONE]
 
 
+def test_annotations_after_validation_carry_their_step_again(tmp_path):
+    model = make_model()
+    optimizer = make_optimizer(model)
+    with profiler(tmp_path, model):
+        for _ in range(2):
+            for x, y in make_loader(3):
+                with annotate("one"):
+                    train_step(model, optimizer, x, y)
+            validate(model)
+    assert [row[3] for row in read(tmp_path).rows(Kind.ANNOTATION, "one")] == list(range(6))
+
+
 def test_copies_to_a_device(tmp_path, monkeypatch):
     """The meta device stands in for an accelerator: a copy there is one call of Tensor.to as well."""
     from stepscope_torch import environment
