@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import os
 import threading
 
@@ -165,3 +166,32 @@ def test_a_forked_child_touches_nothing(recorder):
     assert os.waitpid(child, 0)[1] == 0
     recorder.stop()
     assert [row["name"] for row in rows_of(recorder)] == ["step"]
+
+
+def record_ten_spans(run, barrier, i):
+    recorder = Recorder(run, framework="pytorch", rank=0, world_size=1)
+    barrier.wait()
+    recorder.start()
+    for step in range(10):
+        recorder.span(Kind.STEP, f"of {i}", 100 * step, 100 * step + 50, step=step)
+    recorder.stop()
+
+
+def test_eight_processes_that_start_at_once_are_eight_whole_workers(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    barrier = context.Barrier(8)
+    processes = [context.Process(target=record_ten_spans, args=(tmp_path / "run", barrier, i)) for i in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    workers = open_run(tmp_path / "run").workers
+    assert {worker.meta["pid"] for worker in workers} == {process.pid for process in processes}
+    found = []
+    for worker in workers:
+        events = worker.live()
+        (name,) = {events.text(row) for row in range(len(events))}
+        assert sorted(events.step.tolist()) == list(range(10))
+        assert worker.meta["ended_ns"] is not None
+        found.append(name)
+    assert sorted(found) == [f"of {i}" for i in range(8)]
