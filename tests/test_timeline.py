@@ -14,6 +14,7 @@ from stepscope.errors import StepscopeError
 from stepscope.runs import FileWorker, Worker, open_run
 from stepscope.schema import Events, Kind, Lane, Window
 from stepscope.timeline import LIVE_BASE, VIEW_SCHEMA, NoSuchSlice, Timeline
+from stepscope.timeline.area import area
 from tests.builders import T0_NS, TraceBuilder
 from tests.recorded import RecordedRun
 
@@ -79,6 +80,7 @@ def test_the_lanes_of_a_trace(tmp_path: Path) -> None:
         "    thread thread 4117 (python3) 2x2",  # the training thread goes before busier ones
         "    thread thread 77 (python3) 1x3",
         "    device GPU 0 · NVIDIA A100-SXM4-40GB",
+        "      launches Host: launches, annotations 2x2",
         "      stream stream 7 1x1",
         "      stream stream 7 annotations 1x1",
         "    device GPU 1 · NVIDIA A100-SXM4-40GB",
@@ -138,6 +140,34 @@ def test_idle_lanes_stay_and_come_last(tmp_path: Path) -> None:
     window.events.lanes.insert(0, Lane("thread", "idle", pid="4117", tid="5"))
     window.events.lane = window.events.lane + 1
     assert outline(timeline_of(tmp_path, window))[2:] == ["    thread MainThread (4117) 1x1", "    thread idle"]
+
+
+def test_threads_of_a_pool_stand_in_a_group(tmp_path: Path) -> None:
+    names = [*(f"tf_data/{n}" for n in (-7, 8, 9, 10)), *(f"pool_{n}" for n in range(3)), *["thread"] * 5]
+    lanes = [Lane("thread", f"{name} {i}" if name == "thread" else name, "1", str(i)) for i, name in enumerate(names)]
+    n = len(lanes)
+    columns = {"ts_ns": T0_NS + np.arange(n), "dur_ns": np.full(n, 5), "lane": np.arange(n), "name": np.zeros(n, int)}
+    run = RecordedRun(tmp_path / "run").window(Window(Events.from_columns(columns, ["op"], lanes), pid=1))
+    timeline = Timeline(open_run(run.path).workers[0])
+    tree = timeline.tree()["lanes"]
+    (pool,) = (lane for lane in tree if lane["type"] == "pool")
+    assert pool["name"] == "tf_data/*"
+    inside = [lane["name"] for lane in tree if lane["parent"] == pool["id"]]
+    assert sorted(inside) == sorted(names[:4])
+    assert area(timeline, 0, 100, [pool["id"]])["count"] == 4
+
+
+def test_threads_that_only_annotate_stand_in_a_group(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "run").step(0, 0, 100)
+    for tid in range(50, 55):
+        run.span(Kind.ANNOTATION, "map", 10, 5, tid=tid)
+    run.span(Kind.ANNOTATION, "augment", 1, 5)
+    lines = outline(Timeline(open_run(run.flush().path).workers[0]))
+    assert [line for line in lines if "nnotations" in line] == [
+        "      thread Annotations 1x1",
+        "      pool Annotations (thread *)",
+        *(f"        thread Annotations (thread {tid}) 1x1" for tid in range(50, 55)),
+    ]
 
 
 def test_lane_ids_do_not_depend_on_what_was_seen_first(tmp_path: Path) -> None:

@@ -313,6 +313,37 @@ def test_work_handed_to_another_thread_leads_back_and_forth(tmp_path: Path) -> N
     assert list(zip(found["type"], leaves, strict=True)) == [("consumer", 10_000), ("consumer", 50_000)]
 
 
+def test_a_device_shows_what_the_host_does_for_it(tmp_path: Path) -> None:
+    trace = two_kernels().op("aten::add", 5, 1, tid=9).annotation("elsewhere", 5, 10, tid=9)
+    timeline = timeline_of(tmp_path, trace)
+    lane = lane_of(timeline, "launches")
+    about = next(entry for entry in timeline.tree()["lanes"] if entry["id"] == lane)
+    assert (about["rows"], about["events"], about["busy_ns"]) == (2, 3, 200_000)
+    shown = timeline.view(0, 200_000, 1000, [lane]).to_pylist()
+    assert [(r["name"], r["depth"], r["start"], r["dur"]) for r in shown] == [
+        ("ProfilerStep#1", 0, 0, 200_000),
+        ("cudaLaunchKernel", 1, 10_000, 5000),
+        ("cudaLaunchKernel", 1, 20_000, 5000),
+    ]
+    # They are the slices of the thread, under their numbers.
+    thread = lane_of(timeline, "thread")
+    assert {timeline.slice(r["row"])["lane"] for r in shown} == {thread}
+
+
+def test_what_a_device_shows_of_its_host_counts_once(tmp_path: Path) -> None:
+    timeline = timeline_of(tmp_path, two_kernels())
+    thread, host, device = (lane_of(timeline, name) for name in ("thread", "launches", "device"))
+
+    def count(lanes: list[int] | None) -> int:
+        return area(timeline, 0, 200_000, lanes)["count"]
+
+    assert (count(None), count([device]), count([host])) == (6, 2, 3)
+    assert count([thread]) == count([thread, host]) == 4
+    assert search(timeline, "cudaLaunchKernel")["count"] == 2
+    slices = [e for e in chrome_trace(timeline, 0, 200_000, None)["traceEvents"] if e["ph"] == "X"]
+    assert len(slices) == 6
+
+
 def test_a_kernel_tells_operator_modules_and_stack(tmp_path: Path) -> None:
     trace = TraceBuilder().python("train.py(10): main", 0, 100).python("nn.Module: Net_0", 5, 90)
     trace.python("nn.Module: Linear_0", 10, 50).op("aten::linear", 12, 30, external_id=1)
@@ -387,6 +418,31 @@ def test_an_exported_trace_reads_back_the_same(tmp_path: Path) -> None:
     assert slices(again) == slices(timeline.segments()[0].events)
     arrows_ = [e for e in chrome_trace(timeline, 0, 200_000, None)["traceEvents"] if e["ph"] in "sf"]
     assert sorted((e["ph"], e["id"]) for e in arrows_) == [("f", 1), ("f", 2), ("s", 1), ("s", 2)]
+
+
+def test_an_exported_trace_has_the_curves(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "run").step(0, 0, 100)
+    for at, cpu in ((0, 0.25), (50, 0.5), (200, 1.0)):
+        run.sample(at, {("cpu", -1): cpu, ("iowait", -1): 0.0, ("network_send", -1): 1e6})
+    timeline = Timeline(open_run(run.flush().path).workers[0])
+    counters = [e for e in chrome_trace(timeline, 0, 100_000, None)["traceEvents"] if e["ph"] == "C"]
+    assert [(e["name"], e["ts"], e["args"]) for e in counters] == [
+        ("CPU (ratio)", 0.0, {"CPU": 0.25}),
+        ("CPU (ratio)", 50.0, {"CPU": 0.5}),
+        ("CPU (ratio)", 0.0, {"I/O wait": 0.0}),
+        ("CPU (ratio)", 50.0, {"I/O wait": 0.0}),
+        ("Network (bytes/s)", 0.0, {"Sent": 1e6}),
+        ("Network (bytes/s)", 50.0, {"Sent": 1e6}),
+    ]
+    assert {e["pid"] for e in counters} == {
+        p["pid"] for p in process_names(timeline) if p["args"]["name"] == "Resources"
+    }
+    only = chrome_trace(timeline, 0, 100_000, [lane_of(timeline, "Network")])["traceEvents"]
+    assert {e["name"] for e in only if e["ph"] != "M"} == {"Network (bytes/s)"}
+
+
+def process_names(timeline: Timeline) -> list[dict]:
+    return [e for e in chrome_trace(timeline, 0, 100_000, None)["traceEvents"] if e["name"] == "process_name"]
 
 
 def test_an_exported_part_holds_the_slices_that_meet_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.analysis.capture import merge
-from stepscope.analysis.launches import link
+from stepscope.analysis.launches import Links
 from stepscope.analysis.steps import find_steps
 from stepscope.errors import StepscopeError
 from stepscope.lod import Rectangles
@@ -23,7 +23,8 @@ from stepscope.timeline.context import context
 from stepscope.timeline.lanes import Lanes
 from stepscope.timeline.links import Connection, SegmentLinks
 from stepscope.timeline.live import LiveRows, Names
-from stepscope.timeline.segment import Segment
+from stepscope.timeline.mirror import Mirror, mirrors_of
+from stepscope.timeline.segment import Rows, Segment
 
 VIEW_SCHEMA = pa.schema(
     [
@@ -75,6 +76,7 @@ class Timeline:
         self._monitor_version = 0
         self._windows_seen: set[str] = set()
         self._windows: list[Segment] = []
+        self.mirrors: list[Mirror] = []
         self._live_segment: Segment | None = None
         self._window_steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._links: dict[int, SegmentLinks] = {}  # by the segment's base
@@ -91,21 +93,21 @@ class Timeline:
     @property
     def nbytes(self) -> int:
         """Memory held, roughly."""
-        return sum(segment.nbytes for segment in self.segments()) + 200 * len(self.names.texts)
+        return sum(rows.nbytes for rows in self.drawn()) + 200 * len(self.names.texts)
 
     # -- what is asked --------------------------------------------------------------------------------
 
     def tree(self) -> dict[str, Any]:
         """Lanes, steps and the extent, as docs/api.md tells."""
         sizes: dict[int, tuple[int, int, int]] = {}
-        for segment in self.segments():
+        for segment in self.drawn():
             for lane_id, (rows, events, busy) in segment.lane_sizes.items():
                 had = sizes.get(lane_id, (0, 0, 0))
                 sizes[lane_id] = (max(rows, had[0]), events + had[1], busy + had[2])
         lanes = []
         for lane in self.lanes.in_order({k: v[1] for k, v in sizes.items()}, self._training):
             rows, events, busy_ns = sizes.get(lane.id, (0, 0, 0))
-            holds_slices = lane.type in ("thread", "stream")
+            holds_slices = lane.type in ("thread", "stream", "launches")
             lanes.append(
                 {
                     "id": lane.id,
@@ -141,7 +143,7 @@ class Timeline:
         pixel_ns = min(max(1, (t1_ns - t0_ns) // max(px, 1)), 1 << 62)
         wanted = sorted(set(lanes))
         parts = []
-        for segment in self.segments():
+        for segment in self.drawn():
             # Clipped to the data, since a far-off viewport does not fit into 64 bits; an instant takes up 1 ns.
             begin_ns, end_ns = max(t0_ns, segment.begin_ns), min(t1_ns, segment.end_ns + 1)
             if begin_ns < end_ns:
@@ -212,7 +214,9 @@ class Timeline:
             base = sum(len(s.events) for s in self._windows)
             segment = Segment(events, lane, self.names.ids(events.names), base)
             self._training.update(np.unique(lane[events.kind == Kind.STEP]).tolist())
-            self._window_steps.append(_marked_steps(events))
+            links = self.links_of(segment)
+            self._window_steps.append(_marked_steps(events, links.launches))
+            self.mirrors = [*self.mirrors, *mirrors_of(segment, links, self.lanes)]
             self._windows = [*self._windows, segment]  # a new list: others may be walking the old one
             self._windows_seen.add(window_id)
         return bool(new)
@@ -251,6 +255,10 @@ class Timeline:
     def segments(self) -> list[Segment]:
         """The deep windows in the order in which they came, then the always-on stream."""
         return self._windows if self._live_segment is None else [*self._windows, self._live_segment]
+
+    def drawn(self) -> list[Rows]:
+        """The segments, and what of them is shown on a second lane."""
+        return [*self.segments(), *self.mirrors]
 
     def extent_ns(self) -> tuple[int, int]:
         """Unix ns of the first start and the last end of a slice; of the monitor where there is none."""
@@ -352,7 +360,7 @@ def _as(values: Any, type: pa.DataType) -> pa.Array:
     return values if isinstance(values, pa.Array) else pa.array(values).cast(type, safe=False)
 
 
-def _columns(segment: Segment, shown: Rectangles) -> dict[str, np.ndarray]:
+def _columns(segment: Rows, shown: Rectangles) -> dict[str, np.ndarray]:
     event = segment.at(shown.longest)
     return {
         "lane": segment.row_lane[shown.row],
@@ -394,9 +402,9 @@ def _join(parts: list[dict[str, np.ndarray]], pixel_ns: int) -> dict[str, np.nda
     return out
 
 
-def _marked_steps(events: Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _marked_steps(events: Events, launches: Links) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number, start and end of the steps that a window shows (``stepscope.analysis.steps``)."""
-    steps = find_steps(Events.empty(), merge([events]), link(events))
+    steps = find_steps(Events.empty(), merge([events]), launches)
     return steps.id, steps.start_ns, steps.end_ns
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from stepscope.analysis import intervals
 from stepscope.schema import DEVICE_WORK, NONE, Kind
 from stepscope.timeline import LIVE_BASE, Timeline
-from stepscope.timeline.segment import Segment
+from stepscope.timeline.segment import Rows
 from stepscope.timeline.select import Picked, absolute, below, pick
 
 #: The most names that are listed, those with the largest sums.
@@ -70,7 +70,7 @@ class _Column:
         return np.concatenate(self.parts)
 
 
-def _clip(segment: Segment, at: np.ndarray, t0_ns: int, t1_ns: int) -> tuple[np.ndarray, np.ndarray]:
+def _clip(segment: Rows, at: np.ndarray, t0_ns: int, t1_ns: int) -> tuple[np.ndarray, np.ndarray]:
     ts, dur = segment.index.ts_ns[at], segment.index.dur_ns[at]
     begin = np.maximum(ts, t0_ns)
     return begin, np.maximum(np.minimum(ts + dur, t1_ns) - begin, 0)
@@ -95,7 +95,7 @@ def _take_from_parents(own: _Column, outer: Picked, inner: Picked, length: np.nd
 
 
 def _phases(
-    timeline: Timeline, segment: Segment, picked: Picked, events: np.ndarray, t0_ns: int, t1_ns: int
+    timeline: Timeline, segment: Rows, picked: Picked, events: np.ndarray, t0_ns: int, t1_ns: int
 ) -> np.ndarray:
     """Time of the phases inside always-on steps, which lie on the lane below theirs."""
     out = np.zeros(len(events), np.int64)

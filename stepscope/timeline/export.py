@@ -14,11 +14,14 @@ import numpy as np
 from stepscope.errors import StepscopeError
 from stepscope.schema import DEVICE_WORK, NONE, Kind
 from stepscope.timeline import Timeline
-from stepscope.timeline.segment import Segment
+from stepscope.timeline.segment import Rows
 from stepscope.timeline.select import absolute, below, pick
 
 #: The most slices of one export: a browser holds it in memory, and Perfetto opens it in a few seconds.
 MAX_SLICES = 500_000
+
+#: The most points of one curve in an export; more samples are given by their means.
+MAX_POINTS = 5000
 
 #: The categories that PyTorch's profiler gives these kinds.
 _CATEGORY = {
@@ -39,6 +42,7 @@ _CATEGORY = {
     Kind.OVERHEAD: "overhead",
     Kind.DEVICE_ANNOTATION: "gpu_user_annotation",
 }
+_UNITS = {"bytes_per_s": "bytes/s"}
 _IDS = {"correlation": "correlation", "external_id": "External id", "stream": "stream", "device": "device"}
 #: A spreadsheet takes texts that begin so for formulas, and names of traces are anybody's.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -53,7 +57,7 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
 
     Times are microseconds after ``baseTimeNanoseconds``. Device work keeps its ids, so that launches and runs join
     again; arrows between them are written too. Rows of a stream become threads of their own, since Perfetto drops
-    slices that overlap in one.
+    slices that overlap in one. Curves of the resource monitor are counters, of at most ``MAX_POINTS`` points each.
 
     Raises:
         TooMuch: there are more than ``MAX_SLICES``.
@@ -64,7 +68,8 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
     for segment, lane, depth, at in _slices(timeline, t0, t1, lanes):
         pid, tid = tracks.of(lane, depth)
         e = segment.events
-        flows = timeline.links_of(segment).launches if segment.events.lanes else None
+        own, _ = timeline.locate(segment.base)
+        flows = timeline.links_of(own).launches if e.lanes else None
         calls = set() if flows is None else set(flows.call[flows.linked].tolist())
         args = _Args(segment)
         for i in at.tolist():
@@ -92,12 +97,31 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
                         **({"bp": "e"} if ends else {}),
                     }
                 )
+    counters = _counters(timeline, t0, t1, below(timeline, lanes), tracks)
     return {
         "schemaVersion": 1,
         "baseTimeNanoseconds": base_ns,
         "displayTimeUnit": "ns",
-        "traceEvents": tracks.metadata() + events,
+        "traceEvents": tracks.metadata() + events + counters,
     }
+
+
+def _counters(timeline: Timeline, t0: int, t1: int, lanes: set[int], tracks: _Tracks) -> list[dict[str, Any]]:
+    """The curves on the given lanes in [t0, t1): the name tells the unit, the argument which of several it is."""
+    lane_of = {series: lane for lane in lanes for series in timeline.lanes.by_id[lane].series}
+    t0_ns, t1_ns = absolute(timeline, t0, t1)
+    points = timeline.resources.points(t0_ns, t1_ns, MAX_POINTS) if lane_of else {}
+    events = []
+    for info in timeline.resources.infos():
+        if info.id not in lane_of:
+            continue
+        found = points[info.id]
+        shown = (found.t_ns >= t0_ns) & (found.t_ns < t1_ns) & np.isfinite(found.mean)
+        same: dict[str, Any] = {"ph": "C", "name": f"{info.lane} ({_UNITS.get(info.unit, info.unit)})"}
+        same["pid"] = tracks.process(timeline.lanes.by_id[lane_of[info.id]].parent)
+        for at, value in zip(found.t_ns[shown].tolist(), found.mean[shown].tolist(), strict=True):
+            events.append({**same, "ts": (at - timeline.origin_ns) / 1000, "args": {info.label: value}})
+    return events
 
 
 def table_csv(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> str:
@@ -138,7 +162,7 @@ def table_csv(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None)
 
 def _slices(
     timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None
-) -> list[tuple[Segment, int, int, np.ndarray]]:
+) -> list[tuple[Rows, int, int, np.ndarray]]:
     """(segment, lane, depth, places in its events) of each row that is exported."""
     picked = list(pick(timeline, *absolute(timeline, t0, t1), below(timeline, lanes)))
     count = sum(p.hi - p.lo for p in picked)
@@ -153,7 +177,7 @@ def _slices(
 class _Args:
     """The args of slices with their ids and sizes; distinct texts are read once."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Rows) -> None:
         self._events = segment.events
         self._read: dict[int, dict[str, Any]] = {NONE: {}}
 
@@ -183,8 +207,16 @@ class _Tracks:
     def of(self, lane: int, depth: int) -> tuple[int, int]:
         about = self._timeline.lanes.by_id[lane]
         row = depth if about.type == "stream" else 0
-        pid = self._pid.setdefault(about.parent, self._own_pid(about.parent))
-        return pid, self._tid.setdefault((lane, row), len(self._tid) + 1)
+        return self.process(about.parent), self._tid.setdefault((lane, row), len(self._tid) + 1)
+
+    def process(self, parent: int | None) -> int:
+        """The process that stands for a parent of lanes; pools, and groups within groups, belong to what is above."""
+        by_id = self._timeline.lanes.by_id
+        while parent is not None and (above := by_id[parent].parent) is not None:
+            if by_id[parent].type != "pool" and (by_id[parent].type, by_id[above].type) != ("group", "group"):
+                break
+            parent = above
+        return self._pid.setdefault(parent, self._own_pid(parent))
 
     def metadata(self) -> list[dict[str, Any]]:
         by_id = self._timeline.lanes.by_id
@@ -200,7 +232,7 @@ class _Tracks:
             if parent is not None and by_id[parent].type == "device":
                 tell("process_labels", pid, 0, labels=name.split(" · ")[0])
         for (lane, row), tid in self._tid.items():
-            pid = self._pid[by_id[lane].parent]
+            pid = self.process(by_id[lane].parent)
             tell("thread_name", pid, tid, name=f"{by_id[lane].name}{f' (row {row + 1})' if row else ''}")
             tell("thread_sort_index", pid, tid, sort_index=self._order.get(lane, 0) * 100 + row)
         return out

@@ -1,10 +1,12 @@
 """The lanes of a timeline: the same thread or stream of all sources is one lane, in one tree of stable ids.
 
-host -> process -> {training loop (always on), threads, devices -> streams}; host -> resources.
+host -> process -> {training loop (always on), threads and pools of them, devices -> {launches, streams}};
+host -> resources.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +19,12 @@ from stepscope.timeline.live import TRACKS
 
 # Pids that stand for "no process in particular": text left out, frames without a thread, the profiler itself.
 _NO_PID = ("", "0", "-1")
+
+#: So many threads of a process whose names differ in numbers only are shown as one group.
+MIN_POOL = 4
+_NUMBER = re.compile(r"-?\d+")
+# Threads of the training itself, or without a name: each is looked at by itself.
+_NO_POOL = re.compile(r"[\W\d_]*(?:(?:thread|python3?|pt_main_thread|pt_autograd_\*|MainThread)[\W\d_]*)*")
 
 # Order below a host, and below a process.
 _RANK_OWN, _RANK_OTHER, _RANK_RESOURCES = range(3)
@@ -59,6 +67,7 @@ class Lanes:
         ids = np.array([self._of(lane, window, only_pid).id for lane in events.lanes], dtype=np.int32)
         if len(events) == 0:
             return np.empty(0, np.int32)
+        self._pool_threads()
         lane = ids[events.lane]
         projected = np.flatnonzero(events.kind == Kind.DEVICE_ANNOTATION)
         for source in np.unique(events.lane[projected]).tolist():
@@ -74,7 +83,8 @@ class Lanes:
         steps = np.bincount(code[track == 0], minlength=len(threads))
         group = self._get(("always on",), self._own_process(), "group", "Training loop", (_RANK_ALWAYS_ON,))
         ids = np.zeros((len(threads), len(TRACKS)), np.int32)
-        for pair in np.unique(code * len(TRACKS) + track).tolist():
+        pairs = np.unique(code * len(TRACKS) + track)
+        for pair in pairs[np.argsort(-steps[pairs // len(TRACKS)], kind="stable")].tolist():
             thread, which = divmod(pair, len(TRACKS))
             name = TRACKS[which]
             # A second lane of a track says which thread it is; the first is the training thread's in practice.
@@ -85,6 +95,7 @@ class Lanes:
             lane = self._get(key, group, "thread", name, (which, -int(steps[thread]), int(threads[thread])))
             self._by_key.setdefault(("first", which), lane)
             ids[thread, which] = lane.id
+        self._pool_threads()
         return ids[code, track]
 
     def of_series(self, infos: Iterable[SeriesInfo]) -> bool:
@@ -108,6 +119,11 @@ class Lanes:
                 return NONE if phases is None else phases.id
         return NONE
 
+    def host_of(self, device: int) -> int:
+        """The lane of what the host does for a device."""
+        lane = self._get(("launches", device), self.by_id[device], "launches", "Host: launches, annotations", (-1,))
+        return lane.id
+
     # -- the tree -------------------------------------------------------------------------------------
 
     def in_order(self, events_of: Mapping[int, int], training: set[int]) -> list[TimelineLane]:
@@ -121,6 +137,9 @@ class Lanes:
             activity = (lane.id not in training, -events_of.get(lane.id, 0)) if lane.by_activity else ()
             return (rank, *activity, *rest)
 
+        events_of = dict(events_of)
+        for pool in [lane for lanes in children.values() for lane in lanes if lane.type == "pool"]:
+            events_of[pool.id] = sum(events_of.get(lane.id, 0) for lane in children.get(pool.id, ()))
         ordered: list[TimelineLane] = []
         stack = sorted(children.get(None, []), key=place, reverse=True)
         while stack:
@@ -128,6 +147,26 @@ class Lanes:
             ordered.append(lane)
             stack += sorted(children.get(lane.id, []), key=place, reverse=True)
         return ordered
+
+    def _pool_threads(self) -> None:
+        """Put threads that are alike into a group of their own: those of a pool, and those that only annotate."""
+        alike: dict[tuple[int, str], list[TimelineLane]] = {}
+        for key, lane in list(self._by_key.items()):
+            if lane.type != "thread" or lane.parent is None or self.by_id[lane.parent].type == "pool":
+                continue
+            pattern = _NUMBER.sub("*", lane.name)
+            named = not _NO_POOL.fullmatch(pattern) if key[0] == "thread" else "(" in lane.name
+            if named:
+                alike.setdefault((lane.parent, pattern), []).append(lane)
+        for (parent, pattern), lanes in alike.items():
+            pool = self._by_key.get(("pool", parent, pattern))
+            if pool is None and len(lanes) >= MIN_POOL:
+                first = min(lanes, key=lambda lane: lane.sort)
+                pool = self._get(("pool", parent, pattern), self.by_id[parent], "pool", pattern, first.sort)
+                pool.by_activity = first.by_activity
+            if pool is not None:
+                for lane in lanes:
+                    lane.parent = pool.id
 
     # -- one lane -------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The slices of one deep window, or of the always-on stream, sorted into rows and ready for queries."""
+"""Slices sorted into rows: those of one deep window, or of the always-on stream."""
 
 from __future__ import annotations
 
@@ -12,55 +12,48 @@ from stepscope.schema import COLUMN_DTYPES, NONE, Events
 from stepscope.store.rows import row_order
 
 
-class Segment:
-    """Events with the lane of the timeline that each lies on.
+class Rows:
+    """Slices sorted into rows, ready to be drawn and picked.
 
     Row numbers of the timeline are ``base`` plus the position in ``events``. ``name`` maps the names of
     ``events`` to those of the timeline.
 
     Args:
-        events: in any order; what the store wrote is taken as it lies.
-        lane: lane id of each event, shape (n,).
-        name: shape (len(events.names),).
-        base: number of the first row.
+        events: the slices, perhaps among others.
+        order: their places in ``events`` by lane, depth and start; None: all, as they lie.
+        lane: lane id of each in that order.
+        depth: in that order.
     """
 
-    def __init__(self, events: Events, lane: np.ndarray, name: np.ndarray, base: int) -> None:
+    def __init__(
+        self, events: Events, order: np.ndarray | None, lane: np.ndarray, depth: np.ndarray, name: np.ndarray, base: int
+    ) -> None:
         self.events = events
         self.base = base
         self.name = name
-        self.lane = lane
-        self.depth = events.depth
-        self._order: np.ndarray | None = None  # position in the index -> position in events; None: the same
-        if not _in_rows(lane, events.depth, events.ts_ns, events.dur_ns):
-            self._order, depth = row_order(lane, events.ts_ns, events.dur_ns)
-            self.depth = np.empty(len(events), COLUMN_DTYPES["depth"])
-            self.depth[self._order] = depth
-        lanes, depths = self._sorted(lane), self._sorted(self.depth)
-        begins = np.flatnonzero(_changes(lanes) | _changes(depths))
-        self.index = RowIndex(self._sorted(events.ts_ns), self._sorted(events.dur_ns), np.append(begins, len(events)))
-        self.row_lane = lanes[begins]
-        self.row_depth = depths[begins]
+        self._order = order
+        begins = np.flatnonzero(_changes(lane) | _changes(depth))
+        self.index = RowIndex(self._sorted(events.ts_ns), self._sorted(events.dur_ns), np.append(begins, len(lane)))
+        self.row_lane = lane[begins]
+        self.row_depth = depth[begins]
         firsts = np.flatnonzero(_changes(self.row_lane))
         lasts = np.append(firsts[1:], len(begins))
         self.rows_of = dict(
             zip(self.row_lane[firsts].tolist(), zip(firsts.tolist(), lasts.tolist(), strict=True), strict=True)
         )
-        self.begin_ns = int(events.ts_ns.min()) if len(events) else 0
-        self.end_ns = int(events.end_ns.max()) if len(events) else 0
-
-    @cached_property
-    def nbytes(self) -> int:
-        """Bytes of the arrays; the texts are counted as their Python objects, roughly."""
-        arrays = [getattr(self.events, c) for c in COLUMN_DTYPES] + [self.lane, self.depth]
-        if self._order is not None:
-            arrays += [self._order, self.index.ts_ns, self.index.dur_ns]
-        texts = sum(100 + len(t) for t in self.events.args_values) + 100 * len(self.events.names)
-        return sum(a.nbytes for a in arrays) + self.index.nbytes + texts
+        ts_ns = self.index.ts_ns
+        self.begin_ns = int(ts_ns.min()) if len(ts_ns) else 0
+        self.end_ns = int((ts_ns + self.index.dur_ns).max()) if len(ts_ns) else 0
 
     def at(self, positions: np.ndarray) -> np.ndarray:
         """Positions in ``events`` of positions in the index."""
         return positions if self._order is None else self._order[positions]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held besides the events."""
+        own = 0 if self._order is None else self._order.nbytes + self.index.ts_ns.nbytes + self.index.dur_ns.nbytes
+        return own + self.index.nbytes
 
     @cached_property
     def lane_sizes(self) -> dict[int, tuple[int, int, int]]:
@@ -72,6 +65,38 @@ class Segment:
             covered = intervals.union(start, start + self.index.dur_ns[low:high])
             sizes[lane] = (int(self.row_depth[last - 1]) + 1, int(high - low), intervals.length(covered))
         return sizes
+
+    def _sorted(self, column: np.ndarray) -> np.ndarray:
+        return column if self._order is None else column[self._order]
+
+
+class Segment(Rows):
+    """The slices of a source on the lanes where they belong.
+
+    Args:
+        events: in any order; what the store wrote is taken as it lies.
+        lane: lane id of each event, shape (n,).
+        name: shape (len(events.names),).
+        base: number of the first row.
+    """
+
+    def __init__(self, events: Events, lane: np.ndarray, name: np.ndarray, base: int) -> None:
+        self.lane = lane
+        self.depth = events.depth
+        order = None
+        if not _in_rows(lane, events.depth, events.ts_ns, events.dur_ns):
+            order, depth = row_order(lane, events.ts_ns, events.dur_ns)
+            self.depth = np.empty(len(events), COLUMN_DTYPES["depth"])
+            self.depth[order] = depth
+        in_order = slice(None) if order is None else order
+        super().__init__(events, order, lane[in_order], self.depth[in_order], name, base)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the arrays; the texts are counted as their Python objects, roughly."""
+        arrays = [getattr(self.events, c) for c in COLUMN_DTYPES] + [self.lane, self.depth]
+        texts = sum(100 + len(t) for t in self.events.args_values) + 100 * len(self.events.names)
+        return sum(a.nbytes for a in arrays) + super().nbytes + texts
 
     # -- one slice -----------------------------------------------------------------------------------
 
@@ -113,9 +138,6 @@ class Segment:
         first, last = self.rows_of.get(lane, (0, 0))
         row = first + int(np.searchsorted(self.row_depth[first:last], depth))
         return row if row < last and self.row_depth[row] == depth else NONE
-
-    def _sorted(self, column: np.ndarray) -> np.ndarray:
-        return column if self._order is None else column[self._order]
 
 
 def _changes(values: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.timeline import Timeline
-from stepscope.timeline.segment import Segment
+from stepscope.timeline.segment import Rows
 
 _FAR = 1 << 62
 
@@ -17,7 +17,7 @@ _FAR = 1 << 62
 class Picked:
     """Slices of one row of a segment (one lane, one depth): ``lo`` up to ``hi`` are places in its index."""
 
-    segment: Segment
+    segment: Rows
     lane: int
     depth: int
     row: int
@@ -26,14 +26,17 @@ class Picked:
 
 
 def below(timeline: Timeline, lanes: Iterable[int] | None) -> set[int]:
-    """The lanes and all that lie below them; every lane for None."""
+    """The lanes and all that lie below them; every lane for None. Lanes that show slices of others once more
+    (``stepscope.timeline.mirror``) only where they are given themselves."""
     by_id = timeline.lanes.by_id
+    mirrored = {mirror.lane_id for mirror in timeline.mirrors}
     if lanes is None:
-        return set(by_id)
+        return set(by_id) - mirrored
     wanted = set(lanes)
     children: dict[int | None, list[int]] = {}
     for lane in list(by_id.values()):
-        children.setdefault(lane.parent, []).append(lane.id)
+        if lane.id not in mirrored:
+            children.setdefault(lane.parent, []).append(lane.id)
     stack = list(wanted)
     while stack:
         for child in children.get(stack.pop(), ()):
@@ -50,8 +53,12 @@ def absolute(timeline: Timeline, t0: int, t1: int) -> tuple[int, int]:
 
 
 def pick(timeline: Timeline, t0_ns: int, t1_ns: int, lanes: set[int]) -> Iterator[Picked]:
-    """The rows with slices that meet [t0_ns, t1_ns), by segment, lane and depth. An instant takes up 1 ns."""
-    for segment in timeline.segments():
+    """The rows with slices that meet [t0_ns, t1_ns), by segment, lane and depth. An instant takes up 1 ns.
+
+    A mirror is left out where a lane that its slices lie on is picked too: no slice is picked twice.
+    """
+    shown = [mirror for mirror in timeline.mirrors if not mirror.sources & lanes]
+    for segment in (*timeline.segments(), *shown):
         for lane in sorted(lanes & segment.rows_of.keys()):
             rows = np.arange(*segment.rows_of[lane])
             lo, hi = segment.index.in_view(rows, t0_ns, t1_ns)

@@ -346,7 +346,17 @@ export interface ResourcesAnswer {
   series: Series[];
 }
 
-export type LaneType = "host" | "process" | "device" | "group" | "thread" | "stream" | "counter" | "more"; // more: a row of ours
+export type LaneType =
+  | "host"
+  | "process"
+  | "device"
+  | "group"
+  | "pool" // of threads
+  | "thread"
+  | "stream"
+  | "launches" // what the host does for a device: slices of threads once more
+  | "counter"
+  | "more"; // a row of ours
 
 export interface LaneInfo {
   id: number;
@@ -492,7 +502,7 @@ export function setRouteBase(moduleUrl: string): void {
 
 type Params = Record<string, string | number | null | undefined>;
 
-function address(route: string, params: Params): string {
+export function address(route: string, params: Params): string {
   const query = new URLSearchParams();
   for (const [key, value] of Object.entries(params)) if (value != null) query.set(key, String(value));
   const text = query.toString();
@@ -518,7 +528,7 @@ async function request(route: string, params: Params, signal?: AbortSignal): Pro
   return response;
 }
 
-async function json<T>(route: string, params: Params, signal?: AbortSignal): Promise<T> {
+export async function json<T>(route: string, params: Params, signal?: AbortSignal): Promise<T> {
   return (await request(route, params, signal)).json() as Promise<T>;
 }
 

@@ -60,7 +60,7 @@ export function arrange(tree: Tree, wishes: Wishes): Arranged {
 /** Threads that did next to nothing; none where hiding them would not save a row. */
 export function idleChildren(node: LaneNode, keep: ReadonlySet<number>): Set<number> {
   const threads = node.children.filter((child) => child.info.type === "thread" && child.children.length === 0);
-  if (node.info.type === "group" || threads.length < 3) return new Set();
+  if (node.info.type === "group" || node.info.type === "pool" || threads.length < 3) return new Set();
   let most = 0;
   for (const { info } of threads) most = Math.max(most, info.busy_ns ?? 0);
   const idle = threads.filter(({ info }) => (info.busy_ns ?? 0) < most * IDLE_SHARE && !keep.has(info.id));

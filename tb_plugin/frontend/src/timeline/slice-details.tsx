@@ -105,7 +105,7 @@ export function argText(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-function Pair({
+export function Pair({
   label,
   value,
   more,
@@ -127,10 +127,10 @@ function Pair({
   );
 }
 
-const moduleName = (name: string) => name.replace(/^nn\.Module: /, "");
+export const moduleName = (name: string) => name.replace(/^nn\.Module: /, "");
 
 /** The innermost frame first: that is where one looks. */
-function Stack({ frames }: { frames: readonly string[] }): JSX.Element {
+export function Stack({ frames }: { frames: readonly string[] }): JSX.Element {
   return (
     <>
       <h4 class="stack-head">

@@ -55,13 +55,14 @@ const hasSlices = (node: LaneNode) =>
   node.info.type === "thread" || node.info.type === "stream" || (node.info.rows > 0 && node.info.events > 0);
 
 /**
- * Lanes folded when nobody chose: groups of more than four counters below others (the cores), lanes of a process beside
- * its two busiest if the tree would be taller than `budget` pixels, and what still is too much, process by process.
+ * Lanes folded when nobody chose: pools of threads, groups of more than four counters below others (the cores), lanes
+ * of a process beside its two busiest if the tree would be taller than `budget` pixels, and what still is too much, process by process.
  */
 export function defaultFold(tree: Tree, budget: number): Set<number> {
   const folded = new Set<number>();
   for (const node of tree.byId.values()) {
     const counters = node.children.filter((child) => child.info.type === "counter");
+    if (node.info.type === "pool") folded.add(node.info.id);
     if (node.level > 1 && counters.length > 4 && counters.length === node.children.length) folded.add(node.info.id);
   }
   if (layout(tree, folded).height <= budget) return folded;
