@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from pathlib import Path
 
 from stepscope.errors import StepscopeError
-from stepscope.parallel import ordered
+from stepscope.parallel import file_executor, ordered
 from stepscope.rollup import files
-from stepscope.runs import Worker, open_run
+from stepscope.runs import FileWorker, RecordedWorker, Worker, open_run
 from stepscope.summary import analyse_worker, note_damage, run_resources
 from stepscope.summary.rollup import Rollup, empty_rollup, rollup_of
 from stepscope.summary.unreadable import unreadable_worker
@@ -43,13 +44,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Make what is missing of one run: ``python -m stepscope.rollup.build RUN``."""
     path = (sys.argv[1:] if argv is None else argv)[0]
     try:
-        for worker in open_run(path, use_cache=True).workers:
-            if files.read(worker) is None:
-                make(worker)
+        workers = open_run(path, use_cache=True).workers
+        with file_executor([_source(worker) for worker in workers]) as executor:
+            rollups(workers, executor)
     except (StepscopeError, MemoryError) as error:
         print(str(error) or f"{path}: needs more memory than there is.", file=sys.stderr)
         return 2
     return 0
+
+
+def _source(worker: Worker) -> Path:
+    """The file of the worker that takes most of the work."""
+    if isinstance(worker, FileWorker):
+        return worker.path
+    assert isinstance(worker, RecordedWorker)
+    windows = worker.folder.windows()
+    return windows[-1] / "events.parquet" if windows else worker.folder.live_path()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ from stepscope.summary.rollup import Rollup, from_table, to_table
 ROLLUP_VERSION = 2
 
 FILE_NAME = "rollup.arrow"
+_LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
+_ONE_THREAD = pa.ipc.IpcReadOptions(use_threads=False)  # the file is too small for more
 _UNREADABLE = (OSError, pa.ArrowException, KeyError, TypeError, ValueError)
 
 
@@ -48,24 +50,22 @@ def state_of(worker: Worker) -> str | None:
     return None
 
 
-def read(worker: Worker, any_state: bool = False) -> Rollup | None:
-    """The rollup that is kept of the worker; None where there is none, or none of the files as they are now.
-
-    Args:
-        worker: whose.
-        any_state: also one of a former state of the files.
-    """
+def read(worker: Worker) -> Rollup | None:
+    """The rollup that is kept of the worker's files as they are now; None where there is none."""
     state = state_of(worker)
-    if state is None:
-        return None
+    kept = None if state is None else read_any(worker)
+    return kept[1] if kept is not None and kept[0] == state else None
+
+
+def read_any(worker: Worker) -> tuple[str, Rollup] | None:
+    """The rollup that is kept of the worker, and the state of the files that it was made of."""
     for folder in _places(worker):
         with contextlib.suppress(*_UNREADABLE):
             data = (folder / FILE_NAME).read_bytes()
-            options = pa.ipc.IpcReadOptions(use_threads=False)
-            table = pa.ipc.open_file(pa.py_buffer(data), options=options).read_all()
+            table = pa.ipc.open_file(pa.py_buffer(data), options=_ONE_THREAD).read_all()
             kept = table.schema.metadata
-            if kept[b"version"] == str(ROLLUP_VERSION).encode() and (any_state or kept[b"state"] == state.encode()):
-                return from_table(table)
+            if kept[b"version"] == str(ROLLUP_VERSION).encode():
+                return kept[b"state"].decode(), from_table(table)
     return None
 
 
@@ -92,9 +92,6 @@ def write(worker: Worker, rollup: Rollup, state: str) -> bool:
         else:
             return True
     return False
-
-
-_LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def _places(worker: Worker) -> list[Path]:

@@ -17,6 +17,8 @@ from stepscope_tensorboard.logdirs import Root
 from stepscope_tensorboard.panel_routes import PanelRoutes
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Routes
+from stepscope_tensorboard.run_rollups import RunRollups
+from stepscope_tensorboard.run_routes import RunRoutes
 from stepscope_tensorboard.sessions import Sessions
 from stepscope_tensorboard.step_routes import StepRoutes
 from stepscope_tensorboard.table_routes import TableRoutes
@@ -37,6 +39,7 @@ class Api:
     def __init__(self, roots: Sequence[Root], memory_bytes: int | None = None) -> None:
         self._roots = roots
         self._imports = Imports()
+        self._rollups = RunRollups()
         sessions = Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
         listing = Listing(roots)
         self._routes = Routes(listing, sessions)
@@ -52,6 +55,7 @@ class Api:
             "timeline/slice": self._routes.timeline_slice,
             "timeline/find": self._routes.timeline_find,
             **TimelineRoutes(listing, sessions).routes(),
+            **RunRoutes(listing, self._rollups).routes(),
             **StepRoutes(listing, sessions).routes(),
             **PanelRoutes(listing, sessions).routes(),
             **TableRoutes(listing, sessions).routes(),
@@ -85,6 +89,7 @@ class Api:
     def close(self) -> None:
         """End what runs in the background."""
         self._imports.stop()
+        self._rollups.stop()
 
     def _etag(self, route: str, query: Mapping[str, str], version: str) -> str:
         asked = repr((route, sorted(query.items()))).encode("utf-8", "backslashreplace")

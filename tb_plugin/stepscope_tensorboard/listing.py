@@ -31,6 +31,17 @@ class Listing:
         self._walk_if_due()
         return self._runs
 
+    def run(self, run_id: str) -> Run:
+        """A run as it was when the folders were last walked.
+
+        Raises:
+            Problem: 404, there is no such run.
+        """
+        run = self.runs().get(run_id)
+        if run is None:
+            raise Problem(404, f"There is no run {run_id!r} in {self.text}.")
+        return run
+
     def worker(self, run_id: str, worker_id: str) -> tuple[Run, Worker]:
         """A worker as it is now.
 

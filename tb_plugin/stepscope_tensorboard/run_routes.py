@@ -1,0 +1,165 @@
+"""The routes of a run as a whole: all its workers beside each other, from their rollups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stepscope.analysis.rank_map import part_means, rank_map
+from stepscope.analysis.ranks import FAMILIES
+from stepscope.runs import Run
+from stepscope.schema import NONE
+from stepscope.summary import overview
+from stepscope_tensorboard.answers import Answer, Problem, json_answer
+from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.run_rollups import RunRollups, WholeRun
+
+MAX_COLUMNS = 1000
+_MAX_STEPS = 1 << 40
+#: Cells of the map that are sent at most: 200,000 numbers are less than 2 MB.
+_MAX_CELLS = 200_000
+
+Made = tuple[str | None, Callable[[], Answer]]
+
+
+class RunRoutes:
+    """Each method is a route, as in ``routes.Routes``."""
+
+    def __init__(self, listing: Listing, rollups: RunRollups) -> None:
+        self._listing = listing
+        self._rollups = rollups
+
+    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+        """The routes by name."""
+        return {"run/summary": self.summary, "run/steps": self.steps}
+
+    def summary(self, p: Parameters) -> Made:
+        run = self._listing.run(p.text("run"))
+        whole = self._rollups.of(run)
+        live = sum(worker.is_live for worker in run.workers)
+        return f"{whole.version}-{live}", lambda: json_answer(summary_impl(run, whole, live))
+
+    def steps(self, p: Parameters) -> Made:
+        measure = p.text("of") if p.has("of") else None
+        offset, limit = p.integer("offset", 0, least=0), p.integer("limit", _MAX_STEPS, least=1)
+        columns = p.integer("columns", 240, least=1, most=MAX_COLUMNS)
+        whole = self._rollups.of(self._listing.run(p.text("run")))
+        known = whole.measures.names
+        if measure is not None and measure not in known:
+            raise Problem(400, f"The parameter of must be one of {', '.join(known)}.")
+        return whole.version, lambda: json_answer(steps_impl(whole, measure, offset, limit, columns))
+
+
+def summary_impl(run: Run, whole: WholeRun, live: int) -> dict[str, Any]:
+    """The run in short; its workers in columns."""
+    short = overview(run, whole.rollups)
+    workers = short["workers"]
+    across = dict(short["across_workers"] or {})
+    ranks = across.pop("ranks", [])
+    by_code: dict[str, dict[str, Any]] = {}
+    for worker in workers:
+        for note in worker["quality"]:
+            known = by_code.setdefault(note["code"], {**note, "count": 0, "workers": 0})
+            known["count"] += note["count"]
+            known["workers"] += 1
+    return {
+        "run": run.id,
+        "live": live,
+        "stale": whole.stale,
+        "step_time_ns": short["step_time_ns"],
+        "micro_step_time_ns": short["micro_step_time_ns"],
+        "frameworks": sorted({w["framework"] for w in workers}),
+        "hosts": len({w["host"] for w in workers if w["host"] is not None}),
+        "devices": Counter(d["name"] or "unnamed device" for w in workers for d in w["devices"]),
+        "coverage": _coverage(workers),
+        "measures": whole.measures.names,
+        "compared_by": whole.measures.compared_by,
+        "across_workers": across or None,
+        "ranks": _columns(whole.ids, ranks, workers),
+        "quality": list(by_code.values()),
+        "findings": short["findings"],
+        "problems": short["problems"],
+    }
+
+
+def steps_impl(whole: WholeRun, measure: str | None, offset: int, limit: int, columns: int) -> dict[str, Any]:
+    """A measure of all workers in stretches of steps, and the mean parts of these steps."""
+    found = whole.measures
+    measure = measure or found.compared_by
+    columns = min(columns, max(_MAX_CELLS // max(found.alignment.workers, 1), 1))
+    shown = rank_map(found, measure, offset, limit, columns)
+    ids = found.alignment.id
+    parts: dict[str, dict[str, list]] = {family: {} for family in FAMILIES}
+    for name, values in part_means(found, shown).items():
+        family, _, part = name.partition(".")
+        parts[family][part] = _whole_numbers(values)
+    return {
+        "of": measure,
+        "aligned_by": found.alignment.by,
+        "count": len(ids),
+        "first": shown.first.tolist(),
+        "last": shown.last.tolist(),
+        "first_id": ids[shown.first].tolist(),
+        "last_id": ids[shown.last].tolist(),
+        "mean": _whole_numbers(shown.mean),
+        "min": _or_null(shown.min),
+        "max": _or_null(shown.max),
+        "slowest": _or_null(shown.slowest),
+        "cells": [_whole_numbers(row) for row in shown.cells],
+        **parts,
+    }
+
+
+def _coverage(workers: Sequence[dict[str, Any]]) -> dict[str, int]:
+    names = ("steps", "deep_steps", "phased_steps", "windows")
+    return {name: sum(w["coverage"][name] or 0 for w in workers) for name in names}
+
+
+def _columns(ids: Sequence[str], ranks: Sequence[dict[str, Any]], workers: Sequence[dict[str, Any]]) -> dict[str, list]:
+    """One entry a worker. Times are means a step."""
+    excess = [r["excess"] or {} for r in ranks]
+    plain = ("rank", "host", "steps", "slowest", "waited_for")
+    times = ("p50_ns", "mean_ns", "delta_ns", "own_ns", "collective_wait_ns")
+    return {
+        "worker": list(ids) if ranks else [],
+        **{name: [r[name] for r in ranks] for name in plain},
+        **{name: [_whole_number(r[name]) for r in ranks] for name in times},
+        "excess_part": [e.get("part") for e in excess],
+        "excess_family": [e.get("family") for e in excess],
+        "excess_ns": [_whole_number(e.get("ns")) for e in excess],
+        "input_wait_ns": [_whole_number((r["phase_ns"] or {}).get("input_wait")) for r in ranks],
+        "exposed_ns": [_whole_number((r["activity_ns"] or {}).get("communication")) for r in ranks],
+        "gpu_busy": [_gpu_busy(w) for w in workers] if ranks else [],
+        "memory_peak_bytes": [_memory_peak(w) for w in workers] if ranks else [],
+        "notes": [len(w["quality"]) for w in workers] if ranks else [],
+    }
+
+
+def _gpu_busy(worker: dict[str, Any]) -> float | None:
+    busy = [g["utilization_steps"] for g in worker["gpu"] or [] if g["utilization_steps"] is not None]
+    return sum(busy) / len(busy) if busy else None
+
+
+def _memory_peak(worker: dict[str, Any]) -> int | None:
+    """The most that an allocator held on a device, else what the monitor saw of the device's memory."""
+    peaks = [m["peak_reserved_bytes"] or m["peak_bytes"] for m in worker["memory"] if m["device"] is not None]
+    if peaks:
+        return max(peaks)
+    seen = worker["resources"].get("gpu_memory_used")
+    return None if seen is None else int(seen["max"])
+
+
+def _whole_number(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _whole_numbers(values: np.ndarray) -> list[int | None]:
+    return [None if v != v else round(v) for v in values.tolist()]
+
+
+def _or_null(values: np.ndarray) -> list[int | None]:
+    return [None if v == NONE else v for v in values.tolist()]
