@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from stepscope.analysis.launches import Launches
 from stepscope.runs import Run, Worker
+from stepscope.summary.distributions import distribution
 from stepscope.tables import SINGLE, TABLES, Frame, Tables
 from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
 from stepscope.tables.launch_charts import launch_points, queue_points
@@ -189,6 +190,7 @@ def details_impl(tables: Tables, frame: Frame, asked: _Asked, id: int, at: str) 
             "dur": int(found.dur_ns[index]),
         },
         "histogram": found.histogram and asdict(found.histogram),
+        "time_ns": distribution([found.dur_ns]),
     }
 
 

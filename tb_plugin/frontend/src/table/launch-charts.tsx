@@ -1,0 +1,179 @@
+// Launches over time: the latency of each, and the work that waits on each queue.
+
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { axis, baseOption, Chart, CHART_COLORS, tooltipOption, type Option } from "../charts/echarts";
+import { DEFINITIONS } from "../definitions";
+import { axisDuration, count, duration, percent, plural } from "../format";
+import { SERIES_COLORS, type Theme } from "../palette";
+import { theme } from "../state";
+import { useFetched } from "../ui/fetched";
+import { Await } from "../ui/states";
+import { openSlice } from "./open-slice";
+import { getLaunches, type LaunchesAnswer } from "./requests";
+
+const DEPTH =
+  "Linked work of a queue that was launched and has not started, from the end of its launch call to its start. 0 while the GPU idles: the host is late.";
+
+export function LaunchCharts(): JSX.Element {
+  const found = useFetched("launches", getLaunches);
+  return (
+    <div class="launch-charts">
+      <Await of={found} what="the charts of the launches">
+        {(answer) => <Both answer={answer} />}
+      </Await>
+    </div>
+  );
+}
+
+function Both({ answer }: { answer: LaunchesAnswer }): JSX.Element {
+  const { launches, queues } = answer;
+  const latency = useMemo(() => latencyOption(answer, theme.value), [answer, theme.value]);
+  const depth = useMemo(() => depthOption(answer, theme.value), [answer, theme.value]);
+  /** The nearest point, both axes as they are drawn. */
+  const openNearest = (x: number, y: number) => {
+    const width = Math.max(1, launches.t[launches.t.length - 1] - launches.t[0]);
+    const height = Math.max(1, ...launches.latency);
+    let best = -1;
+    let least = Infinity;
+    launches.t.forEach((t, i) => {
+      const far = ((t - x) / width) ** 2 * 9 + ((launches.latency[i] - y) / height) ** 2;
+      if (far < least) [least, best] = [far, i];
+    });
+    if (best >= 0) openSlice(answer.origin_ns, { row: launches.row[best], start: launches.t[best], dur: 5000 });
+  };
+  return (
+    <>
+      <section class="card">
+        <h2 title={DEFINITIONS.launchLatency}>
+          Launch latency over time{" "}
+          <span class="faint">
+            {launches.count > launches.row.length
+              ? `${count(launches.row.length)} of ${plural(launches.count, "linked launch", "linked launches")}, the shortest and longest of every stretch among them`
+              : plural(launches.count, "linked launch", "linked launches")}
+            {answer.without_run !== null && answer.without_run > 0 && ` · ${count(answer.without_run)} without a run`}
+            {answer.runs_without_launch !== null &&
+              answer.runs_without_launch > 0 &&
+              ` · ${plural(answer.runs_without_launch, "run")} without a launch`}
+          </span>
+        </h2>
+        {launches.count === 0 ? (
+          <p class="absent">No launch has a device run in this capture, so no latency is known.</p>
+        ) : (
+          <Chart
+            option={latency}
+            label="Launch latency over time; click a point to open it in the timeline"
+            height={150}
+            testId="latency-chart"
+            onClick={openNearest}
+          />
+        )}
+      </section>
+      <section class="card">
+        <h2 title={DEPTH}>
+          Queue depth over time{" "}
+          <span class="faint">
+            {queues
+              .slice(0, 3)
+              .map(
+                (queue) =>
+                  `${queue.name}: at most ${count(queue.max)}, empty ${percent(queue.empty_ratio)} of the time`,
+              )
+              .join(" · ")}
+            {answer.queue_count > queues.length &&
+              ` · ${count(answer.queue_count - queues.length)} more queues not drawn`}
+          </span>
+        </h2>
+        {queues.length === 0 ? (
+          <p class="absent">No work on a queue has a launch in this capture.</p>
+        ) : (
+          <Chart option={depth} label="Work that waits on each queue over time" height={150} testId="depth-chart" />
+        )}
+      </section>
+    </>
+  );
+}
+
+function timeAxis(colors: { faint: string }, now: Theme): Record<string, unknown> {
+  return axis(now, {
+    type: "value",
+    scale: true,
+    splitLine: { show: false },
+    axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: axisDuration },
+  });
+}
+
+function latencyOption({ launches }: LaunchesAnswer, now: Theme): Option {
+  const colors = CHART_COLORS[now];
+  const color = SERIES_COLORS[now][0];
+  return {
+    ...baseOption(now, false),
+    tooltip: tooltipOption(now, (params) => {
+      const i = (params as { dataIndex: number }[])[0].dataIndex;
+      return [
+        [launches.names[launches.name[i]], duration(launches.latency[i]), color],
+        ["of it, behind earlier work", duration(launches.queue_wait[i])],
+        ["at", duration(launches.t[i])],
+      ];
+    }),
+    xAxis: timeAxis(colors, now),
+    yAxis: axis(now, {
+      type: "value",
+      min: 0,
+      axisLabel: { color: colors.faint, fontSize: 11, formatter: axisDuration },
+    }),
+    series: [
+      {
+        type: "line", // a scatter: a line of no width
+        data: launches.t.map((t, i) => [t, launches.latency[i]]),
+        lineStyle: { width: 0 },
+        itemStyle: { color, opacity: 0.55 },
+        symbol: "circle",
+        symbolSize: 4,
+        showSymbol: true,
+        showAllSymbol: true,
+      },
+    ],
+  };
+}
+
+function depthOption({ queues }: LaunchesAnswer, now: Theme): Option {
+  const colors = CHART_COLORS[now];
+  const palette = SERIES_COLORS[now];
+  return {
+    ...baseOption(now, queues.length > 1),
+    ...(queues.length > 1 && {
+      legend: {
+        type: "plain",
+        top: 0,
+        left: 0,
+        textStyle: { color: colors.text, fontSize: 11 },
+        itemHeight: 8,
+        itemWidth: 14,
+      },
+    }),
+    tooltip: tooltipOption(now, (params) =>
+      (params as { seriesName: string; value: [number, number]; seriesIndex: number }[]).map((point) => [
+        point.seriesName,
+        count(point.value[1]),
+        palette[point.seriesIndex % palette.length],
+      ]),
+    ),
+    xAxis: timeAxis(colors, now),
+    yAxis: axis(now, {
+      type: "value",
+      min: 0,
+      minInterval: 1,
+      axisLabel: { color: colors.faint, fontSize: 11 },
+    }),
+    series: queues.map((queue, i) => ({
+      type: "line",
+      step: "end",
+      name: queue.name,
+      data: queue.t.map((t, j) => [t, queue.depth[j]]),
+      showSymbol: false,
+      lineStyle: { width: 1.25, color: palette[i % palette.length] },
+      itemStyle: { color: palette[i % palette.length] },
+    })),
+  };
+}

@@ -1,0 +1,125 @@
+// The routes of the tables (docs/api.md).
+
+import { address, json, type Percentiles, type WorkerKey } from "../api";
+import { encodeBounds, SINGLE, type TableView } from "./view";
+
+export type Unit = "text" | "flag" | "id" | "count" | "number" | "ns" | "moment" | "bytes" | "bytes_per_s" | "ratio";
+
+export interface ColumnInfo {
+  key: string;
+  label: string;
+  unit: Unit;
+  about: string;
+  shown: boolean;
+}
+
+export type Value = number | string | boolean | null;
+
+export interface RowsAnswer {
+  origin_ns: string;
+  by: string;
+  groupings: { key: string; label: string }[];
+  columns: ColumnInfo[];
+  name: string;
+  sort: string;
+  count: number; // rows that the filter leaves
+  total: number; // all rows
+  occurrences: number;
+  why_empty: string | null;
+  offset: number;
+  id: number[];
+  values: Record<string, (number | boolean | null)[]>; // of texts: positions in `texts`
+  texts: string[];
+  depth: number[] | null; // of a tree
+  has_children: boolean[] | null;
+}
+
+export interface Histogram {
+  edges_ns: number[];
+  count: number[];
+  above: number;
+  longest_ns: number;
+}
+
+export interface DetailsAnswer {
+  origin_ns: string;
+  id: number;
+  values: Record<string, Value>;
+  count: number;
+  at: number | null;
+  median: number | null;
+  slowest: number | null;
+  occurrence: { row: number; start: number; dur: number } | null;
+  histogram: Histogram | null;
+  time_ns: Percentiles | null;
+}
+
+export interface QueueCurve {
+  name: string;
+  count: number;
+  max: number;
+  mean: number | null;
+  empty_ratio: number | null;
+  t: number[];
+  depth: number[];
+}
+
+export interface LaunchesAnswer {
+  origin_ns: string;
+  launches: {
+    count: number;
+    row: number[];
+    t: number[];
+    latency: number[];
+    queue_wait: number[];
+    names: string[];
+    name: number[];
+  };
+  queues: QueueCurve[];
+  queue_count: number;
+  count: number | null;
+  linked: number | null;
+  without_run: number | null;
+  runs_without_launch: number | null;
+  negative: number | null;
+}
+
+const PAGE = 200;
+export { PAGE };
+
+/** What a view asks the server for. */
+function params(key: WorkerKey, view: TableView): Record<string, string | number | null> {
+  return {
+    ...key,
+    table: view.table,
+    by: view.by,
+    sort: view.sort,
+    ascending: view.ascending ? 1 : null,
+    text: view.text || null,
+    regex: view.text && view.regex ? 1 : null,
+    bounds: encodeBounds(view.bounds) || null,
+    within: view.by === SINGLE && view.within ? `${view.within.by}:${view.within.id}` : null,
+    levels: view.table === "modules" ? view.levels : null,
+    toggled: view.table === "modules" && view.toggled.length ? view.toggled.join(",") : null,
+  };
+}
+
+/** What changes when the rows of a view do. */
+export const identity = (key: WorkerKey, view: TableView) => JSON.stringify(params(key, view));
+
+export const getRows = (key: WorkerKey, view: TableView, page: number, signal?: AbortSignal) =>
+  json<RowsAnswer>("tables/rows", { ...params(key, view), offset: page * PAGE, limit: PAGE }, signal);
+
+export const getDetails = (key: WorkerKey, view: TableView, id: number, at: string | number, signal?: AbortSignal) =>
+  json<DetailsAnswer>("tables/details", { ...key, table: view.table, by: view.by, id, at }, signal);
+
+export const getLaunches = (key: WorkerKey, signal?: AbortSignal) =>
+  json<LaunchesAnswer>("tables/launches", { ...key }, signal);
+
+/** Where the rows of a view are saved from. */
+export const tableAddress = (
+  key: WorkerKey,
+  view: TableView,
+  to: "csv" | "parquet",
+  columns: readonly string[] | null,
+) => address("tables/export", { ...params(key, view), to, columns: columns && columns.join(",") });

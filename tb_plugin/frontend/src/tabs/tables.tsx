@@ -1,0 +1,244 @@
+// The Tables tab: kernels, operators, modules, memory operations, launches, annotations; every one and in groups.
+
+import type { JSX } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { freshness, key } from "../data";
+import { adjust, nav, navigate } from "../state";
+import { Details } from "../table/details";
+import { Grid } from "../table/grid";
+import { LaunchCharts } from "../table/launch-charts";
+import { Pages } from "../table/pages";
+import type { ColumnInfo, RowsAnswer } from "../table/requests";
+import { FILTER_FIELD, TableToolbar } from "../table/toolbar";
+import { INITIAL_TABLE, TABLES, type TableName, type TableView } from "../table/view";
+import { Absent, Await } from "../ui/states";
+
+const LABELS: Record<TableName, string> = {
+  kernels: "Kernels",
+  operators: "Operators",
+  modules: "Modules",
+  memory: "Memory operations",
+  launches: "Launches",
+  annotations: "Annotations",
+};
+
+const change = (patch: Partial<TableView>) => adjust({ tables: { ...nav.peek().tables, ...patch } });
+const go = (patch: Partial<TableView>) => navigate({ tables: { ...nav.peek().tables, ...patch } });
+
+export function TablesTab(): JSX.Element {
+  const view = nav.value.tables;
+  const at = key.value;
+  const stamp = freshness.value;
+  const pages = useMemo(() => new Pages(), []);
+  const [said, say] = useState("");
+  useEffect(() => {
+    if (at) pages.open(at, view, stamp);
+  }, [at, view, stamp]);
+  useEffect(() => () => pages.stop(), []);
+  const { value: answer, state, detail } = pages.now.value;
+  const columns = useMemo(() => shownColumns(answer, view.columns), [answer?.columns, view.columns]);
+  const close = () => {
+    go({ open: null });
+    document.querySelector<HTMLElement>("[data-testid=table-grid]")?.focus();
+  };
+  const isEmpty = answer !== null && answer.why_empty !== null;
+  return (
+    <div class="tables">
+      <SubTabs table={view.table} />
+      {!isEmpty && (
+        <TableToolbar
+          view={view}
+          answer={answer}
+          problem={state === "error" ? detail : ""}
+          busy={pages.busy.value}
+          columns={columns}
+          onChange={change}
+          onGo={go}
+        />
+      )}
+      {view.table === "launches" && answer && !isEmpty && <LaunchCharts />}
+      <div
+        class="tables-main"
+        id="table-panel"
+        role="tabpanel"
+        aria-labelledby={`table-${view.table}`}
+        onKeyDown={(event) => {
+          if (event.key !== "Escape" || view.open === null) return;
+          event.preventDefault();
+          close();
+        }}
+      >
+        <Await of={pages.now.value} what="the table">
+          {(rows) =>
+            rows.why_empty !== null ? (
+              <Empty why={rows.why_empty} />
+            ) : (
+              <>
+                <div class="tables-grid">
+                  <Grid
+                    label={LABELS[view.table]}
+                    pages={pages}
+                    answer={rows}
+                    columns={columns}
+                    ascending={view.ascending}
+                    open={view.open}
+                    onSort={(column) => sortBy(column, rows)}
+                    onOpen={(id) => go({ open: id })}
+                    onToggle={toggle}
+                    onType={(letter) => {
+                      change({ text: view.text + letter });
+                      document.getElementById(FILTER_FIELD)?.focus();
+                    }}
+                    say={say}
+                  />
+                  {rows.count === 0 && (
+                    <Absent>
+                      No row meets the filter.{" "}
+                      <button
+                        type="button"
+                        class="inline-link"
+                        onClick={() => go({ text: "", bounds: [], within: null })}
+                      >
+                        Show all {rows.total.toLocaleString("en-US")}
+                      </button>
+                    </Absent>
+                  )}
+                </div>
+                {view.open !== null && <Details view={view} answer={rows} id={view.open} onClose={close} onGo={go} />}
+              </>
+            )
+          }
+        </Await>
+      </div>
+      <p class="sr-only" role="status">
+        {said}
+      </p>
+    </div>
+  );
+}
+
+/** The columns in the order of the table; those that the view names, if it names any that exist. */
+function shownColumns(answer: RowsAnswer | null, picked: readonly string[] | null): ColumnInfo[] {
+  const all = answer?.columns ?? [];
+  const chosen = all.filter((column) => picked?.includes(column.key) || column.key === answer?.name);
+  return picked && chosen.length > 0 ? chosen : all.filter((column) => column.shown || column.key === answer?.name);
+}
+
+function sortBy(column: ColumnInfo, rows: RowsAnswer): void {
+  const view = nav.peek().tables;
+  const same = rows.sort === column.key;
+  change({ sort: column.key, ascending: same ? !view.ascending : column.unit === "text" });
+}
+
+function toggle(id: number): void {
+  const { toggled } = nav.peek().tables;
+  change({ toggled: toggled.includes(id) ? toggled.filter((other) => other !== id) : [...toggled, id] });
+}
+
+function SubTabs({ table }: { table: TableName }): JSX.Element {
+  const show = (name: TableName) => navigate({ tables: { ...INITIAL_TABLE, table: name } });
+  const onKey = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    const to = TABLES[(TABLES.indexOf(table) + by + TABLES.length) % TABLES.length];
+    show(to);
+    document.getElementById(`table-${to}`)?.focus();
+  };
+  return (
+    <div class="tabs subtabs" role="tablist" aria-label="Tables" onKeyDown={onKey}>
+      {TABLES.map((name) => (
+        <button
+          key={name}
+          id={`table-${name}`}
+          type="button"
+          role="tab"
+          class="tab"
+          aria-selected={table === name}
+          aria-controls="table-panel"
+          tabIndex={table === name ? 0 : -1}
+          onClick={() => table !== name && show(name)}
+        >
+          {LABELS[name]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const showTable = (table: TableName) => () => navigate({ tables: { ...INITIAL_TABLE, table } });
+
+function Empty({ why }: { why: string }): JSX.Element {
+  return (
+    <div class="state table-empty" data-testid="table-empty">
+      {EMPTY[why] ?? <p class="state-title">This table has no rows.</p>}
+    </div>
+  );
+}
+
+const EMPTY: Record<string, JSX.Element> = {
+  no_window: (
+    <>
+      <p class="state-title">No step was captured in depth</p>
+      <p class="state-detail">
+        Kernels, operators, modules and launches are recorded in deep windows, and this worker has none yet. The hook
+        opens them by its schedule; a running job opens one when <code>stepscope capture RUN</code> asks for it.
+      </p>
+    </>
+  ),
+  no_device: (
+    <>
+      <p class="state-title">Nothing ran on a device in this capture</p>
+      <p class="state-detail">
+        The trace holds no kernel: the model ran on the CPU, or the profiler did not record device activity (on a GPU,
+        give torch.profiler <code>ProfilerActivity.CUDA</code>).{" "}
+        <button type="button" class="inline-link" onClick={showTable("operators")}>
+          See the operators on the host
+        </button>
+      </p>
+    </>
+  ),
+  no_operator: (
+    <>
+      <p class="state-title">The capture holds no host operators</p>
+      <p class="state-detail">
+        Record the CPU as well: <code>ProfilerActivity.CPU</code> in PyTorch, a host tracer level of 2 in TensorFlow.
+      </p>
+    </>
+  ),
+  no_module: (
+    <>
+      <p class="state-title">The capture tells no modules</p>
+      <p class="state-detail">
+        PyTorch records module calls with Python frames: <code>with_stack=True</code>. TensorFlow and JAX tell them by
+        name scopes.
+      </p>
+    </>
+  ),
+  no_memory_operation: (
+    <>
+      <p class="state-title">No copy and no fill on a device in this capture</p>
+      <p class="state-detail">Allocations are no copies: the Memory tab and the Summary have them.</p>
+    </>
+  ),
+  no_launch: (
+    <>
+      <p class="state-title">No call put work on a device in this capture</p>
+      <p class="state-detail">
+        The model ran on the CPU, or the profiler did not record calls into the device's runtime.{" "}
+        <button type="button" class="inline-link" onClick={showTable("operators")}>
+          See the operators on the host
+        </button>
+      </p>
+    </>
+  ),
+  no_annotation: (
+    <>
+      <p class="state-title">The code names no regions</p>
+      <p class="state-detail">
+        <code>with stepscope.annotate("augment"):</code> around a part of the code lists it here with its durations, as
+        does torch.profiler's <code>record_function</code> in a deep window.
+      </p>
+    </>
+  ),
+};
