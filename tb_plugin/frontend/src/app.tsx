@@ -9,13 +9,19 @@ import { TABS, type Tab } from "./hash";
 import { nav, navigate, openWorker, tab } from "./state";
 import { StepsTab } from "./tabs/steps";
 import { SummaryTab } from "./tabs/summary";
+import { TablesTab } from "./tabs/tables";
 import { TimelineTab } from "./tabs/timeline";
 import { EmptyLogdir } from "./ui/empty";
 import { Logo } from "./ui/icons";
 import { Picker, type Choice } from "./ui/picker";
 import { Problem, Working } from "./ui/states";
 
-const TAB_LABELS: Record<Tab, string> = { summary: "Summary", steps: "Step breakdown", timeline: "Timeline" };
+const TAB_LABELS: Record<Tab, string> = {
+  summary: "Summary",
+  steps: "Step breakdown",
+  timeline: "Timeline",
+  tables: "Tables",
+};
 
 export function App(): JSX.Element {
   const list = runs.now.value;
@@ -165,6 +171,7 @@ function Body(): JSX.Element {
       {tab.value === "summary" && <SummaryTab />}
       {tab.value === "steps" && <StepsTab />}
       {tab.value === "timeline" && <TimelineTab />}
+      {tab.value === "tables" && <TablesTab />}
     </div>
   );
 }

@@ -2,8 +2,10 @@
 // TensorBoard reads the hash as `<plugin>&key=value&...` and keeps keys that are not its own; keys of a plugin begin
 // with `p.<plugin>.`.
 
-export type Tab = "summary" | "steps" | "timeline";
-export const TABS: readonly Tab[] = ["summary", "steps", "timeline"];
+import { decodeTable, encodeTable, INITIAL_TABLE, type TableView } from "./table/view";
+
+export type Tab = "summary" | "steps" | "timeline" | "tables";
+export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables"];
 
 /** A viewport in absolute time, so that a link stays right whatever the worker's origin. */
 export interface Span {
@@ -36,6 +38,7 @@ export interface ViewState {
   among: boolean; // the step breakdown shows the steps in the marked interval only
   compare: Compare | null;
   of: string | null; // the worker of the selected slice, where it is not the shown one
+  tables: TableView;
 }
 
 export type Pair = readonly [number, number];
@@ -79,6 +82,7 @@ export const INITIAL: ViewState = {
   among: false,
   compare: null,
   of: null,
+  tables: INITIAL_TABLE,
 };
 
 /** What belongs to one worker: another one has other lanes and slices. */
@@ -155,6 +159,7 @@ export function decodeState(hash: string): ViewState {
     among: get("among") === "1",
     compare: decodeCompare(get("compare")),
     of: get("of"),
+    tables: decodeTable(get),
   };
 }
 
@@ -225,6 +230,7 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   set("among", state.among ? "1" : null);
   set("compare", state.compare && [state.compare.lane, state.compare.step].filter((n) => n !== null).join(","));
   set("of", state.of);
+  for (const [key, value] of encodeTable(state.tables)) set(key, value);
   const parts = [encodeURIComponent(shown || plugin)];
   for (const [key, value] of values) parts.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `#${parts.join("&")}`;

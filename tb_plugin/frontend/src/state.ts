@@ -4,6 +4,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { decodeState, encodeState, INITIAL, OF_WORKER, type ViewState } from "./hash";
 import { onNavigate, readHash, watchTheme, writeHash } from "./host";
 import type { Theme } from "./palette";
+import { ofOtherWorker } from "./table/view";
 
 export const nav = signal<ViewState>(INITIAL);
 export const theme = signal<Theme>("light");
@@ -40,7 +41,15 @@ export function navigate(patch: Partial<ViewState>): void {
 
 /** Go to another run or worker: what belonged to the old one (viewport, selection, folding) is left behind. */
 export function openWorker(run: string, worker: string | null): void {
-  navigate({ ...OF_WORKER, run, worker, by: null, steps: null });
+  const { tables } = nav.peek();
+  navigate({
+    ...OF_WORKER,
+    run,
+    worker,
+    by: null,
+    steps: null,
+    tables: ofOtherWorker(tables),
+  });
 }
 
 /** Read the address, follow it, and follow the theme of the page around us. */
@@ -61,3 +70,4 @@ export function startState(): void {
     document.documentElement.dataset.theme = theme.value;
   });
 }
+

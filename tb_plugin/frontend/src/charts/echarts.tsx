@@ -1,11 +1,12 @@
 // ECharts with only the parts in use, as a component that follows its size and the theme.
 
-import { LineChart } from "echarts/charts";
+import { BarChart, LineChart } from "echarts/charts";
 import {
   DataZoomComponent,
   GridComponent,
   LegendComponent,
   MarkAreaComponent,
+  MarkLineComponent,
   TooltipComponent,
 } from "echarts/components";
 import { init, use, type EChartsType } from "echarts/core";
@@ -15,12 +16,14 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Theme } from "../palette";
 
 use([
+  BarChart,
   LineChart,
   GridComponent,
   TooltipComponent,
   LegendComponent,
   DataZoomComponent,
   MarkAreaComponent,
+  MarkLineComponent,
   CanvasRenderer,
 ]);
 
@@ -97,7 +100,7 @@ export function Chart(props: {
   label: string;
   height: number;
   testId: string;
-  onClick?: (x: number) => void; // the value of the x axis
+  onClick?: (x: number, y: number) => void; // the values of the axes
 }): JSX.Element {
   const element = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
@@ -112,8 +115,8 @@ export function Chart(props: {
     made.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
       const point = [event.offsetX, event.offsetY];
       if (!onClick.current || !made.containPixel("grid", point)) return;
-      const [x] = made.convertFromPixel({ gridIndex: 0 }, point) as number[];
-      onClick.current(x);
+      const [x, y] = made.convertFromPixel({ gridIndex: 0 }, point) as number[];
+      onClick.current(x, y);
     });
     const observer = new ResizeObserver(() => made.resize());
     observer.observe(element.current);
