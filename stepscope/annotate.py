@@ -43,26 +43,37 @@ class annotate:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._open:
-            end_ns = perf_counter_ns()
-            here = get_ident()
-            # One object may be open in several threads at once: close this thread's latest. A generator that
-            # is resumed by another thread leaves its region there: then the latest of all.
-            opened = [entry for entry in self._open if entry[0] == here] or list(self._open)
-            try:
-                self._open.remove(opened[-1])
-            except (IndexError, ValueError):  # another thread has closed it meanwhile
-                return
-            thread, scope, recorder, start_ns = opened[-1]
-            if scope is not None and thread == here:
-                _exit_mirror(scope)
-            recorder.span(_ANNOTATION, self.name, start_ns, end_ns, recorder.step)
+        opened = self._open
+        if not opened:
+            return
+        end_ns = perf_counter_ns()
+        here = get_ident()
+        try:
+            entry = opened.pop()
+            if opened or entry[0] != here:
+                entry = self._take(entry, here)
+        except (IndexError, ValueError):  # another thread has closed it meanwhile
+            return
+        thread, scope, recorder, start_ns = entry
+        if scope is not None and thread == here:
+            _exit_mirror(scope)
+        recorder.span(_ANNOTATION, self.name, start_ns, end_ns, recorder.step)
+
+    def _take(self, latest: tuple[int, Any, Recorder, int], here: int) -> tuple[int, Any, Recorder, int]:
+        """One object may be open in several threads at once: close this thread's latest. A generator that is resumed
+        by another thread leaves its region there: then the latest of all."""
+        self._open.append(latest)
+        entry = ([entry for entry in self._open if entry[0] == here] or list(self._open))[-1]
+        self._open.remove(entry)
+        return entry
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         name = self.name
 
         @functools.wraps(function)
         def annotated(*args: P.args, **kwargs: P.kwargs) -> R:
+            if _recorder.active is None:
+                return function(*args, **kwargs)
             with annotate(name):
                 return function(*args, **kwargs)
 
