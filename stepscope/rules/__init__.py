@@ -5,7 +5,7 @@ entry points of the group ``stepscope.rules`` that name such functions.
 """
 
 from stepscope.rules.case import Case
-from stepscope.rules.find import Found, find, of_run
+from stepscope.rules.engine import Found, find, of_run
 from stepscope.rules.finding import SEVERITIES, Finding, Gain, Place
 from stepscope.rules.parameters import Parameters
 from stepscope.rules.registry import RULES

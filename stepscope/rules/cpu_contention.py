@@ -35,7 +35,7 @@ def cpu_contention(case: Case) -> Finding | None:
         return Finding(
             rule="cpu_contention",
             severity="warning",
-            message=f"Other processes use this host's CPUs: they are all busy in {fmt.percent(crowded)} of the time, of "
+            message=f"Other processes use this host's CPUs: all are busy in {fmt.percent(crowded)} of the time, of "
             f"which the training uses {fmt.percent(float(used.mean()))}.",
             evidence={**evidence, "cores": cores, "samples": len(busy)},
             fix=["Run the training where it has the CPUs to itself, or pin it and the others to cores of their own."],

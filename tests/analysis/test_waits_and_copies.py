@@ -36,6 +36,24 @@ class TestSynchronisation:
         table.host(Kind.SYNC, "cudaStreamSynchronize", 20, 60)
         assert synchronisation(table.events()).by_operator[0].operator == "aten::copy_"
 
+    def test_idle_time_that_begins_in_a_wait_is_that_of_the_wait(self):
+        table = Table().kernel("k", 0, 100).kernel("k", 130, 70).kernel("k", 240, 60).kernel("k", 400, 10)
+        table.op("aten::item", 40, 70).host(Kind.SYNC, "cudaStreamSynchronize", 50, 55)  # a gap of 30 begins at 100
+        table.host(Kind.SYNC, "cudaEventQuery", 190, 20)  # does not wait: the gap of 40 at 200 is not its own
+        table.host(Kind.SYNC, "cudaDeviceSynchronize", 305, 10)  # began when the gap at 300 had begun
+        table.host(Kind.SYNC, "cudaDeviceSynchronize", 405, 10)  # nothing follows
+        found = {(s.operator, s.name): s.drained_ns for s in synchronisation(table.events()).by_operator}
+        assert found == {
+            ("aten::item", "cudaStreamSynchronize"): 30,
+            (None, "cudaEventQuery"): 0,
+            (None, "cudaDeviceSynchronize"): 0,
+        }
+
+    def test_the_time_between_two_windows_is_no_gap(self):
+        table = Table().kernel("k", 0, 100).host(Kind.SYNC, "cudaDeviceSynchronize", 50, 60).kernel("k", 900, 10)
+        assert synchronisation(table.events()).by_operator[0].drained_ns == 800
+        assert synchronisation(table.events(), [0, 2, 3]).by_operator[0].drained_ns == 0
+
     def test_nothing(self):
         found = synchronisation(Table().events())
         assert (found.calls, found.by_operator, found.records) == ([], [], [])
