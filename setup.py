@@ -185,6 +185,8 @@ setup(
     cmdclass={"build": Build, "build_ext": BuildExtension, "build_frontend": BuildFrontend, "sdist": Sdist},
     entry_points={
         "console_scripts": ["stepscope = stepscope.cli:main"],
+        # what stepscope.smprof starts in a script of each framework: the core imports neither
+        "stepscope.hooks": ["torch = stepscope_torch.drop_in:Hook", "tensorflow = stepscope_tf.drop_in:Hook"],
         "tensorboard_plugins": ["stepscope = stepscope_tensorboard.plugin:StepscopePlugin"],
     },
 )
