@@ -62,11 +62,29 @@ export interface OperatorRow {
   device_self_ns: number | null;
 }
 
-export interface MemcpyRow {
+export interface MemoryOperationRow {
+  operation: "memcpy" | "memset";
+  direction: string | null;
+  source: string | null;
+  target: string | null;
   count: number;
   bytes: number | null;
   time_ns: number;
   bytes_per_s: number | null;
+}
+
+/** One metric of the resource monitor over the run; ratios, bytes or bytes/s. */
+export interface ResourceRow {
+  p50: number;
+  p95: number;
+  p99: number;
+  min: number;
+  max: number;
+  mean: number;
+  samples: number;
+  active: number;
+  idle: number;
+  active_by_index: Record<string, number> | null;
 }
 
 export interface LaunchTimes {
@@ -251,6 +269,7 @@ export interface WorkerSummary {
   synchronisation: Synchronisation | null;
   memory: MemoryRow[] | null;
   memory_count: number | null;
+  memory_operations: MemoryOperationRow[] | null;
   modules: ModuleRow[] | null;
   modules_total: number | null;
   trust: Trust | null;
@@ -258,7 +277,6 @@ export interface WorkerSummary {
   activity_time_ns: Record<string, number | null> | null;
   kernels: KernelRow[] | null;
   kernel_count: number | null;
-  memcpy: Record<string, MemcpyRow> | null;
   launches: Launches | null;
   operators: OperatorRow[] | null;
   operator_count: number | null;
@@ -289,7 +307,7 @@ export interface SummaryAnswer {
   updated_ns: string | number | null;
   worker: WorkerSummary;
   step_time_ns: Percentiles | null;
-  resources: Record<string, unknown> | null;
+  resources: Record<string, Record<string, ResourceRow>> | null; // by host and metric
   findings: Finding[] | null;
   coverage: Coverage | null;
   options: Record<string, unknown> | null;
@@ -373,7 +391,7 @@ export interface TreeAnswer {
   origin_ns: string;
   t0: number;
   t1: number;
-  steps: { id: (number | null)[]; start: number[]; end: number[] };
+  steps: { offset: number; id: (number | null)[]; start: number[]; end: number[] };
   lanes: LaneInfo[];
 }
 
@@ -554,7 +572,23 @@ export const getResources = (
   signal?: AbortSignal,
 ) => json<ResourcesAnswer>("resources", { ...key, ...(range && wholeRange(range)), points }, signal);
 
-export const getTree = (key: WorkerKey, signal?: AbortSignal) => json<TreeAnswer>("timeline/tree", { ...key }, signal);
+/** The tree, with the steps that are held already: those are not sent again. */
+export async function getTree(key: WorkerKey, held: TreeAnswer | null, signal?: AbortSignal): Promise<TreeAnswer> {
+  const steps = held?.steps.start.length ?? 0;
+  const known = steps > 0 ? { steps, last: held?.steps.start[steps - 1] } : {};
+  return withSteps(held, await json<TreeAnswer>("timeline/tree", { ...key, ...known }, signal));
+}
+
+export function withSteps(held: TreeAnswer | null, answer: TreeAnswer): TreeAnswer {
+  const { offset, id, start, end } = answer.steps;
+  if (!held || offset === 0) return answer;
+  const before = held.steps;
+  const steps =
+    id.length === 0
+      ? before
+      : { offset: 0, id: [...before.id, ...id], start: [...before.start, ...start], end: [...before.end, ...end] };
+  return { ...answer, steps };
+}
 
 export async function getView(
   key: WorkerKey,

@@ -50,6 +50,11 @@ export const DEFINITIONS = {
   trust: "What all notes mean for the numbers, in one sentence.",
   cpu: "CPU time used, all cores of the host together, as a share of their capacity.",
   gpuUtil: "Share of the sampling interval in which at least one kernel ran, as the driver reports it.",
+  gpuActive: "Share of the time in which the utilisation of the GPU was above 0 %, as the driver reports it.",
+  cpuActive: "Share of the time in which the CPU of the host was used at all (above 0 %), by any process.",
+  gpuActivity:
+    "Durations of kernels, copies and fills on the devices, and of synchronisation: the device's own records, or the host's synchronising calls where the source writes none.",
+  activitySync: "Waiting for a device or a stream: device records, or the host's calls where there are none.",
   phases:
     "Where the host time of the steps went, by phase of the training loop. The phases of a step sum to its host duration.",
   activity:

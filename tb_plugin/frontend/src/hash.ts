@@ -2,6 +2,7 @@
 // TensorBoard reads the hash as `<plugin>&key=value&...` and keeps keys that are not its own; keys of a plugin begin
 // with `p.<plugin>.`.
 
+import { decodeDashboard, encodeDashboard, INITIAL_DASHBOARD, type DashboardView } from "./dashboard/view";
 import { decodeTable, encodeTable, INITIAL_TABLE, type TableView } from "./table/view";
 
 export type Tab = "summary" | "steps" | "timeline" | "tables";
@@ -39,6 +40,7 @@ export interface ViewState {
   compare: Compare | null;
   of: string | null; // the worker of the selected slice, where it is not the shown one
   tables: TableView;
+  dashboard: DashboardView;
 }
 
 export type Pair = readonly [number, number];
@@ -83,6 +85,7 @@ export const INITIAL: ViewState = {
   compare: null,
   of: null,
   tables: INITIAL_TABLE,
+  dashboard: INITIAL_DASHBOARD,
 };
 
 /** What belongs to one worker: another one has other lanes and slices. */
@@ -160,6 +163,7 @@ export function decodeState(hash: string): ViewState {
     compare: decodeCompare(get("compare")),
     of: get("of"),
     tables: decodeTable(get),
+    dashboard: decodeDashboard(get),
   };
 }
 
@@ -231,6 +235,7 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   set("compare", state.compare && [state.compare.lane, state.compare.step].filter((n) => n !== null).join(","));
   set("of", state.of);
   for (const [key, value] of encodeTable(state.tables)) set(key, value);
+  for (const [key, value] of encodeDashboard(state.dashboard)) set(key, value);
   const parts = [encodeURIComponent(shown || plugin)];
   for (const [key, value] of values) parts.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `#${parts.join("&")}`;

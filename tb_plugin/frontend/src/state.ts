@@ -1,6 +1,7 @@
 // Where the user is: one signal that mirrors the hash of the page, and the two ways to change it.
 
 import { computed, effect, signal } from "@preact/signals";
+import { ofOtherRun } from "./dashboard/view";
 import { decodeState, encodeState, INITIAL, OF_WORKER, type ViewState } from "./hash";
 import { onNavigate, readHash, watchTheme, writeHash } from "./host";
 import type { Theme } from "./palette";
@@ -41,7 +42,7 @@ export function navigate(patch: Partial<ViewState>): void {
 
 /** Go to another run or worker: what belonged to the old one (viewport, selection, folding) is left behind. */
 export function openWorker(run: string, worker: string | null): void {
-  const { tables } = nav.peek();
+  const { tables, dashboard } = nav.peek();
   navigate({
     ...OF_WORKER,
     run,
@@ -49,6 +50,7 @@ export function openWorker(run: string, worker: string | null): void {
     by: null,
     steps: null,
     tables: ofOtherWorker(tables),
+    dashboard: ofOtherRun(dashboard),
   });
 }
 
@@ -71,3 +73,7 @@ export function startState(): void {
   });
 }
 
+/** Change what the panels and the Step breakdown show. */
+export function adjustDashboard(patch: Partial<ViewState["dashboard"]>): void {
+  adjust({ dashboard: { ...nav.peek().dashboard, ...patch } });
+}

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { INITIAL_DASHBOARD } from "../src/dashboard/view";
 import { decodeState, encodeState, INITIAL, parseHash, type ViewState } from "../src/hash";
+import { INITIAL_TABLE } from "../src/table/view";
 
 const full: ViewState = {
   run: "sweep/lr=0.1&x #1",
@@ -29,6 +31,8 @@ const full: ViewState = {
   among: true,
   compare: { lane: 7, step: 1011 },
   of: "1-node-3",
+  tables: INITIAL_TABLE,
+  dashboard: INITIAL_DASHBOARD,
 };
 
 test("a state survives the address, to the nanosecond", () => {

@@ -8,16 +8,17 @@ import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./ec
 
 const MOST_LINES = 9;
 
-/** The total of the CPU and every GPU: ratios only, without the single cores. */
-export function utilisationSeries(answer: ResourcesAnswer): Series[] {
+/** The total of the CPU, or every GPU: ratios only, without the single cores. */
+export function utilisationSeries(answer: ResourcesAnswer, of: "cpu" | "gpu"): Series[] {
   const ratios = answer.series.filter((series) => series.unit === "ratio");
-  const cpu = ratios.filter((series) => series.group.toLowerCase() === "cpu");
-  const gpu = ratios.filter((series) => series.group.toLowerCase().startsWith("gpu"));
-  const total = cpu.find((series) => series.id.toLowerCase() === "cpu") ?? cpu[0];
-  return [...(total ? [total] : []), ...gpu].slice(0, MOST_LINES);
+  if (of === "gpu") return ratios.filter((one) => one.group.toLowerCase().startsWith("gpu")).slice(0, MOST_LINES);
+  const cpu = ratios.filter((one) => one.group.toLowerCase() === "cpu");
+  const total = cpu.find((one) => one.id.toLowerCase() === "cpu") ?? cpu[0];
+  return total ? [total] : [];
 }
 
-export function utilisationOption(series: readonly Series[], theme: Theme): Option {
+/** `first`: the colour that the first line has. */
+export function utilisationOption(series: readonly Series[], theme: Theme, first: number): Option {
   const colors = CHART_COLORS[theme];
   const last = Math.max(...series.map((one) => one.t.at(-1) ?? -Infinity));
   const zero = Math.min(...series.map((one) => one.t[0] ?? Infinity));
@@ -26,8 +27,9 @@ export function utilisationOption(series: readonly Series[], theme: Theme): Opti
   const seconds = (ns: number) => tickLabel(ns, step, total);
   const palette = SERIES_COLORS[theme];
   return {
-    ...baseOption(theme, true),
+    ...baseOption(theme, series.length > 1),
     legend: {
+      show: series.length > 1,
       top: 0,
       right: 8,
       itemWidth: 14,
@@ -65,8 +67,8 @@ export function utilisationOption(series: readonly Series[], theme: Theme): Opti
       data: one.t.map((t, at) => [t - zero, one.mean[at]]),
       showSymbol: one.t.length === 1,
       connectNulls: false,
-      lineStyle: { width: 1.5, color: palette[i % palette.length] },
-      itemStyle: { color: palette[i % palette.length] },
+      lineStyle: { width: 1.5, color: palette[(i + first) % palette.length] },
+      itemStyle: { color: palette[(i + first) % palette.length] },
       areaStyle: i === 0 ? { opacity: 0.08 } : undefined,
       sampling: "lttb",
     })),

@@ -7,6 +7,7 @@ import { bytes, count, duration, exact, rate } from "../format";
 import { ACTIVITY_COLORS } from "../palette";
 import { theme } from "../state";
 import { StackedBar } from "../ui/bar";
+import { Card, type CardData } from "../ui/card";
 
 const MOST_ROWS = 8;
 
@@ -27,11 +28,18 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
     },
   ];
   return (
-    <section class="card">
-      <h2>Communication</h2>
-      {total > 0 ? (
+    <Card
+      title="Communication"
+      basis={
+        total > 0
+          ? `${duration(total)} with a collective on a device`
+          : "On the host only: whether computation hid it is not known."
+      }
+      data={() => dataOf(collectives)}
+      isTable
+    >
+      {total > 0 && (
         <>
-          <p class="basis">{duration(total)} with a collective on a device</p>
           <StackedBar
             name="Communication"
             testId="communication"
@@ -39,8 +47,6 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
             parts={parts.filter((part) => part.ns > 0).map((part) => ({ ...part, ratio: part.ns / total }))}
           />
         </>
-      ) : (
-        <p class="basis">On the host only: whether computation hid it is not known.</p>
       )}
       <div class="scroll-x">
         <table class="plain spaced" data-testid="collectives">
@@ -76,8 +82,35 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
           The first {count(shown.length)} of {count(data.collective_count)}
         </p>
       )}
-    </section>
+    </Card>
   );
+}
+
+function dataOf(rows: readonly CollectiveRow[]): CardData {
+  return {
+    columns: [
+      { label: "Collective", unit: "text" },
+      { label: "Group", unit: "text" },
+      { label: "Ranks", unit: "count" },
+      { label: "Count", unit: "count", title: DEFINITIONS.count },
+      { label: "Time", unit: "ns", title: DEFINITIONS.collectiveTime },
+      { label: "Exposed", unit: "ns", title: DEFINITIONS.exposed },
+      { label: "Messages", unit: "bytes", title: DEFINITIONS.messageBytes },
+      { label: "Algorithm bandwidth", unit: "bytes_per_s" },
+      { label: "Bus bandwidth", unit: "bytes_per_s", title: DEFINITIONS.bandwidth },
+    ],
+    rows: rows.map((row) => [
+      row.name,
+      row.group_description ?? row.group,
+      row.group_size,
+      row.count,
+      row.total_ns,
+      row.exposed_ns,
+      row.bytes,
+      row.algbw_bytes_per_s,
+      row.busbw_bytes_per_s,
+    ]),
+  };
 }
 
 function Collective({ row }: { row: CollectiveRow }): JSX.Element {

@@ -1,69 +1,10 @@
-// What went between host and devices: memory copies and kernel launches.
+// Kernel launches: how many, and how long they waited for what.
 
 import type { JSX } from "preact";
-import type { Launches, LaunchTimes, MemcpyRow } from "../api";
+import type { Launches, LaunchTimes } from "../api";
 import { DEFINITIONS } from "../definitions";
-import { bytes, count, duration, exact, plural, rate } from "../format";
-
-const DIRECTIONS: Record<string, string> = {
-  HtoD: "Host to device",
-  DtoH: "Device to host",
-  DtoD: "Device to device",
-  PtoP: "Peer to peer",
-  HtoH: "Host to host",
-};
-
-/** Nothing where nothing was copied. */
-export function Copies({ memcpy }: { memcpy: Record<string, MemcpyRow> | null }): JSX.Element | null {
-  if (!memcpy || Object.keys(memcpy).length === 0) return null;
-  const rows = Object.entries(memcpy).sort(([, a], [, b]) => b.time_ns - a.time_ns);
-  return (
-    <section class="card">
-      <h2>Memory copies</h2>
-      <table class="plain" data-testid="memcpy">
-        <thead>
-          <tr>
-            <th scope="col">Direction</th>
-            <th scope="col" class="num" title={DEFINITIONS.count}>
-              Count
-            </th>
-            <th scope="col" class="num" title={DEFINITIONS.memcpyTime}>
-              Time
-            </th>
-            <th scope="col" class="num" title={DEFINITIONS.memcpyBytes}>
-              Moved
-            </th>
-            <th scope="col" class="num" title={DEFINITIONS.memcpyRate}>
-              Rate
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([direction, row]) => (
-            <tr key={direction}>
-              <th scope="row">{DIRECTIONS[direction] ?? direction}</th>
-              <td class="num">{count(row.count)}</td>
-              <td class="num" title={exact(row.time_ns)}>
-                {duration(row.time_ns)}
-              </td>
-              <td
-                class="num"
-                title={
-                  row.bytes === null ? "The trace does not tell the size of its copies" : `${count(row.bytes)} bytes`
-                }
-              >
-                {bytes(row.bytes)}
-              </td>
-              <td class="num" title={row.bytes_per_s === null ? "Needs the size of the copies" : undefined}>
-                {rate(row.bytes_per_s)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}
+import { count, duration, exact, plural } from "../format";
+import { Card } from "../ui/card";
 
 /** Nothing where nothing was launched. */
 export function Launching({ launches }: { launches: Launches | null }): JSX.Element | null {
@@ -82,8 +23,20 @@ export function Launching({ launches }: { launches: Launches | null }): JSX.Elem
   ];
   const quantiles = ["p50", "p90", "p99", "max"] as const;
   return (
-    <section class="card">
-      <h2>Kernel launches</h2>
+    <Card
+      title="Launch latency"
+      data={() => ({
+        columns: [
+          { label: "Of linked launches", unit: "text" },
+          { label: "Median", unit: "ns" },
+          { label: "p90", unit: "ns" },
+          { label: "p99", unit: "ns" },
+          { label: "Longest", unit: "ns" },
+        ],
+        rows: times.map(([label, , row]) => [label, ...quantiles.map((q) => row?.[q] ?? null)]),
+      })}
+      isTable
+    >
       <dl class="figures" data-testid="launches">
         {counts
           .filter(([, n], i) => i === 0 || (n ?? 0) > 0)
@@ -129,6 +82,6 @@ export function Launching({ launches }: { launches: Launches | null }): JSX.Elem
           </tbody>
         </table>
       )}
-    </section>
+    </Card>
   );
 }

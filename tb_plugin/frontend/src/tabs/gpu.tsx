@@ -7,9 +7,9 @@ import { count, duration, exact, plural } from "../format";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { theme } from "../state";
 import { sharesOf } from "../steps";
-import { StackedBar } from "../ui/bar";
+import { partsData, StackedBar } from "../ui/bar";
+import { Card, type CardData } from "../ui/card";
 import { Meter } from "../ui/meter";
-import { Absent } from "../ui/states";
 
 interface Metric {
   key: string;
@@ -73,13 +73,19 @@ export function GpuUse({ worker }: { worker: WorkerSummary }): JSX.Element | nul
   const devices = worker.devices ?? [];
   const idleOf = (gpu: GpuSummary) => idle?.devices?.find((row) => row.device === gpu.device);
   return (
-    <section class="card" data-testid="gpu-card">
-      <h2>{gpus.length === 1 ? `GPU ${gpus[0].device}` : "GPUs"}</h2>
-      {total > gpus.length && (
-        <p class="basis">
-          The first {count(gpus.length)} of {count(total)}
-        </p>
-      )}
+    <Card
+      title={gpus.length === 1 ? `How well GPU ${gpus[0].device} is used` : "How well the GPUs are used"}
+      basis={total > gpus.length && `The first ${count(gpus.length)} of ${count(total)}`}
+      data={(): CardData => ({
+        columns: [
+          { label: "Metric", unit: "text" },
+          ...gpus.map((gpu) => ({ label: `GPU ${gpu.device}`, unit: "ratio" as const })),
+        ],
+        rows: METRICS.map((metric) => [metric.label, ...gpus.map((gpu) => metric.value(gpu, idleOf(gpu)))]),
+      })}
+      isTable
+      testId="gpu-card"
+    >
       <div class="scroll-x">
         <table class="plain metrics">
           {gpus.length > 1 && (
@@ -119,7 +125,7 @@ export function GpuUse({ worker }: { worker: WorkerSummary }): JSX.Element | nul
           </tbody>
         </table>
       </div>
-    </section>
+    </Card>
   );
 }
 
@@ -142,14 +148,20 @@ export function IdleTime({ idle }: { idle: Idle | null }): JSX.Element | null {
     return { key, ...rest, ns, ratio: span > 0 ? ns / span : 0, color: colors[color] };
   });
   return (
-    <section class="card">
-      <h2 title={DEFINITIONS.idle}>Why the GPU idles</h2>
-      <p class="basis" title={`Idle ${exact(sum("idle_ns"))} of ${exact(span)}`}>
-        {rows.length > 1 ? `${plural(rows.length, "GPU")} together: idle` : "Idle"} {duration(sum("idle_ns"))} of{" "}
-        {duration(span)} between first and last work
-      </p>
+    <Card
+      title="Why the GPU idles"
+      definition={DEFINITIONS.idle}
+      basis={
+        <span title={`Idle ${exact(sum("idle_ns"))} of ${exact(span)}`}>
+          {rows.length > 1 ? `${plural(rows.length, "GPU")} together: idle` : "Idle"} {duration(sum("idle_ns"))} of{" "}
+          {duration(span)} between first and last work
+        </span>
+      }
+      data={() => partsData("Device time", parts)}
+      isTable
+    >
       <StackedBar name="Device time" testId="idle" perStep={0} parts={parts.filter((part) => part.ns > 0)} />
-    </section>
+    </Card>
   );
 }
 
@@ -170,33 +182,27 @@ const PRECISIONS = [
   },
 ] as const;
 
-/** Nothing where no device ran anything. */
+/** Nothing where no compute kernel ran: another card says so. */
 export function Precision({ worker }: { worker: WorkerSummary }): JSX.Element | null {
-  if (!worker.gpu || worker.gpu.length === 0) return null;
   const { total_ns: total, shares } = sharesOf(
     worker.precision_ns,
     PRECISIONS.map((p) => p.key),
   );
+  if (total === 0) return null;
   const colors = PHASE_COLORS[theme.value];
+  const parts = shares.map((share) => {
+    const { label, title, color } = PRECISIONS.find((p) => p.key === share.key)!;
+    return { ...share, label, title, color: colors[color] };
+  });
   return (
-    <section class="card">
-      <h2 title={DEFINITIONS.precision}>Precision of the kernels, estimated</h2>
-      {total > 0 ? (
-        <>
-          <p class="basis">{duration(total)} of compute kernels</p>
-          <StackedBar
-            name="Precision"
-            testId="precision"
-            perStep={0}
-            parts={shares.map((share) => {
-              const { label, title, color } = PRECISIONS.find((p) => p.key === share.key)!;
-              return { ...share, label, title, color: colors[color] };
-            })}
-          />
-        </>
-      ) : (
-        <Absent>Not measured: no compute kernel is in the capture.</Absent>
-      )}
-    </section>
+    <Card
+      title="Precision of the kernels, estimated"
+      definition={DEFINITIONS.precision}
+      basis={`${duration(total)} of compute kernels`}
+      data={() => partsData("Precision", parts)}
+      isTable
+    >
+      <StackedBar name="Precision" testId="precision" perStep={0} parts={parts} />
+    </Card>
   );
 }

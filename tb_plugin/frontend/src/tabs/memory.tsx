@@ -8,6 +8,7 @@ import { memoryOption } from "../charts/memory";
 import { DEFINITIONS } from "../definitions";
 import { bytes, count, percent } from "../format";
 import { theme } from "../state";
+import { Card, type CardData } from "../ui/card";
 import { Toggle } from "../ui/toggle";
 
 const MOST_ROWS = 5;
@@ -29,22 +30,38 @@ export function Memory({ worker }: { worker: WorkerSummary }): JSX.Element | nul
   const memory = order[Math.min(chosen, order.length - 1)];
   const total = worker.memory_count ?? rows.length;
   return (
-    <section class="card" data-testid="memory-card">
-      <div class="title-row">
-        <h2 title={DEFINITIONS.memory}>Memory</h2>
-        {order.length > 1 && (
+    <Card
+      title="Memory"
+      definition={DEFINITIONS.memory}
+      basis={total > rows.length && `The first ${rows.length} of ${count(total)} allocators`}
+      data={() => curveData(memory)}
+      actions={
+        order.length > 1 && (
           <Toggle
             label="Allocator"
             value={String(chosen)}
             choices={order.map((row, i) => ({ value: String(i), label: allocatorName(row) }))}
             onChoose={(value) => choose(Number(value))}
           />
-        )}
-        {total > rows.length && <span class="card-note">the first {`${rows.length} of ${count(total)}`}</span>}
-      </div>
+        )
+      }
+      testId="memory-card"
+    >
       <Allocator memory={memory} />
-    </section>
+    </Card>
   );
+}
+
+function curveData({ curve }: MemoryRow): CardData {
+  const { ts_ns: ts, allocated, reserved } = curve;
+  return {
+    columns: [
+      { label: "Time", unit: "ns", title: "Since the first record." },
+      { label: "Allocated", unit: "bytes", title: DEFINITIONS.memory },
+      { label: "Reserved", unit: "bytes", title: DEFINITIONS.memoryReserved },
+    ],
+    rows: ts.map((t, i) => [t - ts[0], allocated[i], reserved?.[i] ?? null]),
+  };
 }
 
 function Allocator({ memory }: { memory: MemoryRow }): JSX.Element {

@@ -1,16 +1,16 @@
-// The charts of the Summary tab: step time over the steps, CPU and GPU utilisation over time.
+// The step time over the steps.
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { OverviewAnswer, Series } from "../api";
+import type { OverviewAnswer } from "../api";
 import { Chart } from "../charts/echarts";
-import { utilisationOption, utilisationSeries } from "../charts/resources";
 import { cutOf } from "../charts/scale";
 import { nearestStep, stepAxis, stepTimeOption } from "../charts/step-time";
-import { overview, resources } from "../data";
+import { overview } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { count, duration, plural } from "../format";
+import { count, plural } from "../format";
 import { theme } from "../state";
+import { Card, type CardData } from "../ui/card";
 import { Await } from "../ui/states";
 import { CutNote } from "./cut-note";
 import { openStep } from "./open-step";
@@ -19,13 +19,30 @@ export function StepTime(): JSX.Element | null {
   const { value } = overview.now.value;
   if (value && value.count < 2) return null; // the tiles tell all of a single step
   return (
-    <section class="card">
-      <h2 title={DEFINITIONS.stepDuration}>Step time</h2>
+    <Card
+      title="Step time over the run"
+      definition={DEFINITIONS.stepDuration}
+      data={value ? () => stepsData(value) : undefined}
+    >
       <Await of={overview.now.value} what="the steps">
         {(all) => <StepTimeChart all={all} />}
       </Await>
-    </section>
+    </Card>
   );
+}
+
+function stepsData(all: OverviewAnswer): CardData {
+  return {
+    columns: [
+      { label: "Position", unit: "id", title: "Among all steps, from 0." },
+      { label: "Step", unit: "id" },
+      { label: "Marker", unit: "text" },
+      { label: "Duration", unit: "ns", title: DEFINITIONS.stepDuration },
+      { label: "Host", unit: "ns", title: DEFINITIONS.stepHost },
+      { label: "Complete", unit: "flag" },
+    ],
+    rows: all.index.map((index, i) => [index, all.id[i], all.label[i], all.duration[i], all.host[i], all.complete[i]]),
+  };
 }
 
 function StepTimeChart({ all }: { all: OverviewAnswer }): JSX.Element {
@@ -54,33 +71,6 @@ function StepTimeChart({ all }: { all: OverviewAnswer }): JSX.Element {
           : ""}
         Click a step to open it in the timeline; ctrl + wheel zooms.
         {cut && <CutNote cut={cut} open={uncut} sampled={sampled} onToggle={() => setUncut(!uncut)} />}
-      </p>
-    </>
-  );
-}
-
-export function Utilisation(): JSX.Element | null {
-  const { value } = resources.now.value;
-  const series = useMemo(() => (value ? utilisationSeries(value) : []), [value]);
-  if (value && series.length === 0) return null; // no monitor: the facts say so
-  return (
-    <section class="card">
-      <h2 title={`${DEFINITIONS.cpu}\n${DEFINITIONS.gpuUtil}`}>CPU and GPU utilisation</h2>
-      <Await of={resources.now.value} what="the resource curves">
-        {(answer) => <UtilisationChart series={series} interval={answer.interval_ms} />}
-      </Await>
-    </section>
-  );
-}
-
-function UtilisationChart({ series, interval }: { series: Series[]; interval: number | null }): JSX.Element {
-  const now = theme.value;
-  const option = useMemo(() => utilisationOption(series, now), [series, now]);
-  return (
-    <>
-      <Chart option={option} label="CPU and GPU utilisation over time" height={210} testId="utilisation-chart" />
-      <p class="chart-note">
-        {interval ? `Sampled every ${duration(interval * 1e6)}. ` : ""}Time since the monitor started.
       </p>
     </>
   );

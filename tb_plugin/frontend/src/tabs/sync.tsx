@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import type { Synchronisation } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
+import { Card } from "../ui/card";
 
 const MOST_ROWS = 6;
 
@@ -14,11 +15,25 @@ export function SyncCalls({ data }: { data: Synchronisation | null }): JSX.Eleme
   const total = data.calls.reduce((sum, call) => sum + call.total_ns, 0);
   const calls = data.calls.reduce((sum, call) => sum + call.count, 0);
   return (
-    <section class="card">
-      <h2 title={DEFINITIONS.sync}>Synchronising calls</h2>
-      <p class="basis" title={exact(total)}>
-        {plural(calls, "call")}, {duration(total)} in all
-      </p>
+    <Card
+      title="Synchronising calls"
+      definition={DEFINITIONS.sync}
+      basis={
+        <span title={exact(total)}>
+          {plural(calls, "call")}, {duration(total)} in all
+        </span>
+      }
+      data={() => ({
+        columns: [
+          { label: "Call", unit: "text" },
+          { label: "Made by", unit: "text", title: DEFINITIONS.syncOperator },
+          { label: "Count", unit: "count", title: DEFINITIONS.count },
+          { label: "Time", unit: "ns", title: "Sum of the durations." },
+        ],
+        rows: data.by_operator.map((row) => [row.name, row.operator, row.count, row.total_ns]),
+      })}
+      isTable
+    >
       <table class="plain" data-testid="sync-calls">
         <thead>
           <tr>
@@ -56,6 +71,6 @@ export function SyncCalls({ data }: { data: Synchronisation | null }): JSX.Eleme
           The first {count(rows.length)} of {count(data.by_operator_count)} calls by operator
         </p>
       )}
-    </section>
+    </Card>
   );
 }

@@ -8,7 +8,8 @@ import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity } from
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { theme } from "../state";
 import { sharesOf } from "../steps";
-import { StackedBar } from "../ui/bar";
+import { partsData, StackedBar } from "../ui/bar";
+import { Card } from "../ui/card";
 import { Absent } from "../ui/states";
 
 /** By phase and by activity; phases that were not recorded take no room, their tile says so. */
@@ -29,20 +30,21 @@ function WithoutSteps({ worker }: { worker: WorkerSummary }): JSX.Element {
   return (
     <>
       <section class="card">
-        <h2>No steps</h2>
+        <h3>No steps</h3>
         <Absent>
           The data has no step markers, so there are no step times. The PyTorch hook and the Keras callback mark steps
           by themselves; with torch.profiler call prof.step() after each step.
         </Absent>
       </section>
       {total > 0 && (
-        <section class="card">
-          <h2>Where the time goes: devices</h2>
-          <p class="basis">
-            From the first to the last device event of the capture, {duration(total)}, all devices merged
-          </p>
+        <Card
+          title="Where the time goes: devices"
+          basis={`From the first to the last device event of the capture, ${duration(total)}, all devices merged`}
+          data={() => partsData("Device time", parts)}
+          isTable
+        >
           <StackedBar name="Device time" testId="device-time" perStep={0} parts={parts.filter((part) => part.ns > 0)} />
-        </section>
+        </Card>
       )}
     </>
   );
@@ -67,63 +69,59 @@ function TimeBars(props: { worker: WorkerSummary; count: number; coverage: Cover
   const activity = { steps: coverage?.deep_steps ?? 0, ...sharesOf(worker.activity_total_ns, ACTIVITIES) };
   const phaseColors = PHASE_COLORS[theme.value];
   const activityColors = ACTIVITY_COLORS[theme.value];
+  const phaseParts = phases.shares.map((share) => ({
+    ...share,
+    label: PHASE_LABELS[share.key],
+    title: DEFINITIONS.phaseNames[share.key],
+    color: phaseColors[share.key],
+  }));
+  const activityParts = activity.shares.map((share) => ({
+    ...share,
+    label: ACTIVITY_LABELS[share.key],
+    title: DEFINITIONS.classes[share.key],
+    color: activityColors[share.key],
+  }));
+  const all = (steps: number) => (steps === count && count > 1 ? "all " : "");
   return (
     <>
       {(phases.total_ns > 0 || activity.total_ns === 0) && (
-        <section class="card">
-          <h2 title={DEFINITIONS.phases}>Where the time goes: phases</h2>
+        <Card
+          title="Where the time goes: phases"
+          definition={DEFINITIONS.phases}
+          basis={
+            phases.total_ns > 0 &&
+            `Host time of ${all(phases.steps)}${plural(phases.steps, "step")}, ${duration(phases.total_ns)} in all`
+          }
+          data={phases.total_ns > 0 ? () => partsData("Phase", phaseParts, phases.steps) : undefined}
+          isTable
+        >
           {phases.total_ns > 0 ? (
-            <>
-              <p class="basis">
-                Host time of {phases.steps === count && count > 1 ? "all " : ""}
-                {plural(phases.steps, "step")}, {duration(phases.total_ns)} in all
-              </p>
-              <StackedBar
-                name="Phase"
-                testId="phase"
-                perStep={phases.steps}
-                parts={phases.shares.map((share) => ({
-                  ...share,
-                  label: PHASE_LABELS[share.key],
-                  title: DEFINITIONS.phaseNames[share.key],
-                  color: phaseColors[share.key],
-                }))}
-              />
-            </>
+            <StackedBar name="Phase" testId="phase" perStep={phases.steps} parts={phaseParts} />
           ) : (
             <Absent>
               Phases were not recorded. The PyTorch hook and the Keras callback record them; an imported trace has none.
             </Absent>
           )}
-        </section>
+        </Card>
       )}
-      <section class="card">
-        <h2 title={DEFINITIONS.activity}>Where the time goes: activity</h2>
+      <Card
+        title="Where the time goes: activity"
+        definition={DEFINITIONS.activity}
+        basis={
+          activity.total_ns > 0 &&
+          `Duration of ${all(activity.steps)}${plural(activity.steps, "step")}${activity.steps === count ? "" : " captured in depth"}, ${duration(activity.total_ns)} in all`
+        }
+        data={activity.total_ns > 0 ? () => partsData("Activity", activityParts, activity.steps) : undefined}
+        isTable
+      >
         {activity.total_ns > 0 ? (
-          <>
-            <p class="basis">
-              {activity.steps === count && count > 1 ? "All " : ""}
-              {plural(activity.steps, "step")}
-              {activity.steps === count ? "" : " captured in depth"}, {duration(activity.total_ns)} in all
-            </p>
-            <StackedBar
-              name="Activity"
-              testId="activity"
-              perStep={activity.steps}
-              parts={activity.shares.map((share) => ({
-                ...share,
-                label: ACTIVITY_LABELS[share.key],
-                title: DEFINITIONS.classes[share.key],
-                color: activityColors[share.key],
-              }))}
-            />
-          </>
+          <StackedBar name="Activity" testId="activity" perStep={activity.steps} parts={activityParts} />
         ) : (
           <Absent>
             No step was captured in depth, so there is nothing to divide into kernels, copies and host work yet.
           </Absent>
         )}
-      </section>
+      </Card>
     </>
   );
 }

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { duration, exact, percent } from "../format";
 import { textOn } from "../color";
+import type { CardData } from "./card";
 
 export interface Part {
   key: string;
@@ -84,4 +85,17 @@ export function StackedBar(props: {
       </table>
     </div>
   );
+}
+
+/** The numbers of a stacked bar, for its card. */
+export function partsData(name: string, parts: readonly Part[], perStep = 0): CardData {
+  return {
+    columns: [
+      { label: name, unit: "text" },
+      { label: "Total", unit: "ns" },
+      ...(perStep > 0 ? [{ label: "Per step", unit: "ns" as const }] : []),
+      { label: "Share", unit: "ratio", title: "Share of the total of all parts" },
+    ],
+    rows: parts.map((part) => [part.label, part.ns, ...(perStep > 0 ? [part.ns / perStep] : []), part.ratio]),
+  };
 }

@@ -5,6 +5,16 @@ import { useEffect, useRef } from "preact/hooks";
 
 const GAP = 12; // as in parts.css
 
+/** A part of a page with a heading; nothing where none of its cards shows anything. */
+export function Section(props: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <section class="section" aria-label={props.title}>
+      <h2 class="section-title">{props.title}</h2>
+      <Cards>{props.children}</Cards>
+    </section>
+  );
+}
+
 /** A grid of rows one pixel high: a card spans as many as it is high, so that the next one closes up to it. */
 export function Cards({ children }: { children: ComponentChildren }): JSX.Element {
   const grid = useRef<HTMLDivElement>(null);

@@ -23,7 +23,8 @@ type Shape =
   | "previous"
   | "next"
   | "pin"
-  | "compare";
+  | "compare"
+  | "more";
 
 const PATHS: Record<Shape, string> = {
   chevron: "M4 6l4 4 4-4",
@@ -37,11 +38,12 @@ const PATHS: Record<Shape, string> = {
   next: "M6 3l5 5-5 5",
   pin: "M6 2h4l-.5 5L12 9.5H4L6.500 7zM8 9.500V14",
   compare: "M3 4h7M3 8h10M3 12h5",
+  more: "M3.500 8h.01M8 8h.01M12.500 8h.01",
 };
 
 export function Icon({ shape }: { shape: Shape }): JSX.Element {
   return (
-    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+    <svg class="icon" data-shape={shape} width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
       <path
         d={PATHS[shape]}
         fill="none"

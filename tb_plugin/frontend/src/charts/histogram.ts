@@ -1,0 +1,72 @@
+// Durations in bins as columns, with the median and the 95th percentile marked.
+
+import type { Percentiles } from "../api";
+import { axisDuration, count, duration, percent } from "../format";
+import { SERIES_COLORS, type Theme } from "../palette";
+import type { Histogram } from "../table/requests";
+import { axis, baseOption, CHART_COLORS, CHART_FONT, tooltipOption, type Option } from "./echarts";
+
+export function histogramOption(histogram: Histogram, time: Percentiles, theme: Theme, what: string): Option {
+  const colors = CHART_COLORS[theme];
+  const [fill, , mark] = SERIES_COLORS[theme];
+  const { edges_ns: edges, count: counts } = histogram;
+  const marks = [
+    { at: time.p50, name: "median" },
+    { at: time.p95, name: "p95" },
+  ].filter(({ at }, i, all) => at <= edges[edges.length - 1] && (i === 0 || at !== all[0].at));
+  return {
+    ...baseOption(theme, false),
+    grid: { left: 8, right: 18, top: 22, bottom: 4, containLabel: true },
+    tooltip: {
+      ...tooltipOption(theme, (params) => {
+        const i = (params as { dataIndex: number }[])[0].dataIndex;
+        return [
+          [`${duration(edges[i])} to ${duration(edges[i + 1])}`, ""],
+          [what, count(counts[i]), fill],
+          ["of all", percent(time.count > 0 ? counts[i] / time.count : null)],
+        ];
+      }),
+      axisPointer: { type: "shadow", shadowStyle: { color: colors.faint, opacity: 0.12 } },
+    },
+    // A category axis carries the columns, a value axis over it the scale: bins are not centred on round numbers.
+    xAxis: [
+      { type: "category", data: counts.map((_, i) => i), show: false },
+      axis(theme, {
+        type: "value",
+        min: edges[0],
+        max: edges[edges.length - 1],
+        position: "bottom",
+        splitLine: { show: false },
+        splitNumber: 5,
+        axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: axisDuration },
+      }),
+    ],
+    yAxis: axis(theme, {
+      type: "value",
+      minInterval: 1,
+      splitNumber: 3,
+      axisLabel: { color: colors.faint, fontSize: 11, formatter: (n: number) => count(n) },
+    }),
+    series: [
+      {
+        type: "bar",
+        data: [...counts],
+        barCategoryGap: counts.length > 40 ? 0 : 1,
+        itemStyle: { color: fill },
+      },
+      {
+        type: "line",
+        xAxisIndex: 1,
+        data: [],
+        markLine: {
+          silent: true,
+          symbol: "none",
+          animation: false,
+          lineStyle: { color: mark, type: "dashed", width: 1 },
+          label: { color: colors.faint, fontSize: 11, fontFamily: CHART_FONT, formatter: "{b}" },
+          data: marks.map(({ at, name }) => ({ xAxis: at, name })),
+        },
+      },
+    ],
+  };
+}

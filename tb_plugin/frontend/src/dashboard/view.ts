@@ -1,0 +1,83 @@
+// What the panels of the Summary tab and the Step breakdown show, as keys of the address.
+
+export interface DashboardView {
+  kernels: number; // how many are shown apart
+  histograms: readonly string[]; // names of annotations
+  host: boolean; // steps end with their marker instead of their device work
+  range: Range | null; // the steps that the statistics are of
+  step: number | null; // position of the step that is compared with the usual one
+  flame: "device" | "host" | null; // null: what the capture has
+  each: boolean; // equal modules one by one
+  module: readonly string[]; // path of the module that fills the flame graph
+}
+
+/** Positions among all steps, both included. */
+export interface Range {
+  first: number;
+  last: number;
+}
+
+export const DEFAULT_KERNELS = 15;
+export const MOST_KERNELS = 200;
+const MOST_HISTOGRAMS = 12;
+
+export const INITIAL_DASHBOARD: DashboardView = {
+  kernels: DEFAULT_KERNELS,
+  histograms: [],
+  host: false,
+  range: null,
+  step: null,
+  flame: null,
+  each: false,
+  module: [],
+};
+
+/** Another worker has other steps and modules; histograms and the number of kernels stay. */
+export const ofOtherRun = (view: DashboardView): DashboardView => ({ ...view, range: null, step: null, module: [] });
+
+export function decodeDashboard(get: (key: string) => string | null): DashboardView {
+  const flame = get("flame");
+  return {
+    kernels: Math.min(Math.max(position(get("k")) ?? DEFAULT_KERNELS, 1), MOST_KERNELS),
+    histograms: [...new Set(texts(get("hist")))].slice(0, MOST_HISTOGRAMS),
+    host: get("host") === "1",
+    range: decodeRange(get("range")),
+    step: position(get("step")),
+    flame: flame === "device" || flame === "host" ? flame : null,
+    each: get("each") === "1",
+    module: texts(get("module")),
+  };
+}
+
+export function encodeDashboard(view: DashboardView): [string, string | null][] {
+  return [
+    ["k", view.kernels === DEFAULT_KERNELS ? null : String(view.kernels)],
+    ["hist", list(view.histograms)],
+    ["host", view.host ? "1" : null],
+    ["range", view.range && `${view.range.first}-${view.range.last}`],
+    ["step", view.step === null ? null : String(view.step)],
+    ["flame", view.flame],
+    ["each", view.each ? "1" : null],
+    ["module", list(view.module)],
+  ];
+}
+
+const position = (text: string | null) => (text !== null && /^\d{1,12}$/.test(text) ? Number(text) : null);
+
+function decodeRange(text: string | null): Range | null {
+  const match = text?.match(/^(\d{1,12})-(\d{1,12})$/);
+  if (!match || Number(match[2]) < Number(match[1])) return null;
+  return { first: Number(match[1]), last: Number(match[2]) };
+}
+
+/** Names as a JSON list: they may hold any character. */
+const list = (names: readonly string[]) => (names.length ? JSON.stringify(names) : null);
+
+function texts(text: string | null): string[] {
+  try {
+    const found: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(found) ? found.filter((one): one is string => typeof one === "string" && one !== "") : [];
+  } catch {
+    return [];
+  }
+}

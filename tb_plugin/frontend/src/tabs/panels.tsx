@@ -1,0 +1,53 @@
+// The panels of the Summary tab, from the steps down to what the capture lacks. A panel without data shows nothing;
+// the last card says which those are, and why.
+
+import type { JSX } from "preact";
+import type { SummaryAnswer } from "../api";
+import { Section } from "../ui/cards";
+import { Communication } from "./communication";
+import { GpuActivity, MemoryOperations } from "./device-mix";
+import { Launching } from "./device-traffic";
+import { GpuUse, IdleTime, Precision } from "./gpu";
+import { Histograms, StepDistribution } from "./histograms";
+import { HotSpots } from "./hotspots";
+import { Memory } from "./memory";
+import { NotMeasured } from "./not-measured";
+import { StepTime } from "./summary-charts";
+import { SyncCalls } from "./sync";
+import { TimeGoes } from "./time-goes";
+import { TopKernels } from "./top-kernels";
+import { Utilisation } from "./utilisation";
+
+export function Panels({ answer }: { answer: SummaryAnswer }): JSX.Element {
+  const { worker } = answer;
+  return (
+    <>
+      <Section title="Steps">
+        <TimeGoes worker={worker} coverage={answer.coverage} />
+        <StepTime />
+        <StepDistribution answer={answer} />
+      </Section>
+      <Section title="Processors">
+        <GpuUse worker={worker} />
+        <IdleTime idle={worker.idle} />
+        <Utilisation answer={answer} of="gpu" />
+        <Utilisation answer={answer} of="cpu" />
+        <GpuActivity worker={worker} />
+        <Precision worker={worker} />
+      </Section>
+      <Section title="Kernels">{(worker.kernels ?? []).length > 0 && <TopKernels />}</Section>
+      <HotSpots worker={worker} />
+      <Section title="Between host and devices">
+        <Communication data={worker.communication} />
+        <SyncCalls data={worker.synchronisation} />
+        <MemoryOperations worker={worker} />
+        <Launching launches={worker.launches} />
+        <Memory worker={worker} />
+      </Section>
+      <Section title="Histograms of your choice">
+        <Histograms />
+      </Section>
+      <NotMeasured answer={answer} />
+    </>
+  );
+}

@@ -1,0 +1,51 @@
+// A part of the page as a picture: its elements drawn once more inside an SVG, with the styles of the page.
+
+const MARGIN = 12; // pixels around it
+
+/** Canvases become images, since a copy of a canvas is empty; what belongs to no picture has `no-picture`. */
+function copyOf(element: HTMLElement): HTMLElement {
+  const copy = element.cloneNode(true) as HTMLElement;
+  const canvases = element.querySelectorAll("canvas");
+  copy.querySelectorAll("canvas").forEach((canvas, i) => {
+    const image = document.createElement("img");
+    image.src = canvases[i].toDataURL();
+    image.style.cssText = canvas.style.cssText;
+    image.style.width = `${canvases[i].clientWidth}px`;
+    image.style.height = `${canvases[i].clientHeight}px`;
+    canvas.replaceWith(image);
+  });
+  copy.querySelectorAll(".no-picture").forEach((part) => part.remove());
+  return copy;
+}
+
+function styles(): string {
+  return [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules].map((rule) => rule.cssText)).join("\n");
+}
+
+/** An element of the page as a canvas, twice as fine as the screen at least. */
+export async function pictureOf(element: HTMLElement): Promise<HTMLCanvasElement> {
+  const { width, height } = element.getBoundingClientRect();
+  const size = { w: Math.ceil(width) + 2 * MARGIN, h: Math.ceil(height) + 2 * MARGIN };
+  const body = document.createElementNS("http://www.w3.org/1999/xhtml", "div") as HTMLElement;
+  const computed = getComputedStyle(document.body);
+  body.style.cssText = `width:${size.w}px;height:${size.h}px;padding:${MARGIN}px;font:${computed.font};color:${computed.color};background:${computed.backgroundColor};font-variant-numeric:tabular-nums`;
+  const sheet = body.appendChild(document.createElement("style"));
+  sheet.textContent = styles();
+  body.appendChild(copyOf(element)).style.width = `${Math.ceil(width)}px`;
+  // The theme is an attribute of the root, which the SVG is here.
+  const theme = document.documentElement.dataset.theme ?? "light";
+  const markup = new XMLSerializer().serializeToString(body);
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${size.w}" height="${size.h}" data-theme="${theme}"><foreignObject width="100%" height="100%">${markup}</foreignObject></svg>`;
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const ratio = Math.max(2, window.devicePixelRatio || 1); // for print
+  const canvas = document.createElement("canvas");
+  canvas.width = size.w * ratio;
+  canvas.height = size.h * ratio;
+  const ctx = canvas.getContext("2d");
+  if (!ctx) throw new Error("The browser gave no canvas to draw on.");
+  ctx.scale(ratio, ratio);
+  ctx.drawImage(image, 0, 0);
+  return canvas;
+}
