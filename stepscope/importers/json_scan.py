@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from stepscope.importers import bytes_source
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.json_careful import PADDING, Damage, RawEvent, decode_events, read_carefully
 from stepscope.importers.json_repair import repair_object
@@ -53,7 +54,7 @@ class EventScanner(Generic[T]):
         self.notes = Notes()
         self._source = source
         self._scan = scan
-        self._blocks = source.blocks()
+        self._pieces = source.pieces()
         self._buffer = b""
         self._at_end = False
         self._bare_list = False
@@ -96,16 +97,18 @@ class EventScanner(Generic[T]):
     # Reading
 
     def _read(self, at_least: int = 0) -> bool:
-        """Append a block, or blocks of ``at_least`` bytes together; False at the end of the file."""
-        blocks: list[bytes] = []
-        while (not blocks or sum(map(len, blocks)) < at_least) and not self._at_end:
-            block = next(self._blocks, None)
-            if block is None:
+        """Append a block, or ``at_least`` bytes if they are more; False at the end of the file."""
+        wanted = len(self._buffer) + max(at_least, bytes_source.BLOCK_BYTES)
+        pieces, size = [self._buffer], len(self._buffer)
+        while size < wanted and not self._at_end:
+            piece = next(self._pieces, None)
+            if piece is None:
                 self._at_end = True
             else:
-                blocks.append(block)
-        self._buffer += b"".join(blocks)
-        return bool(blocks)
+                pieces.append(piece)
+                size += len(piece)
+        self._buffer = b"".join(pieces)
+        return len(pieces) > 1
 
     def _find_events(self) -> None:
         while len(self._buffer.strip(PADDING)) < 64 and self._read():

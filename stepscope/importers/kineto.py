@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from stepscope.errors import StepscopeError
-from stepscope.importers.blocks import joined, used_lanes
+from stepscope.importers.blocks import joined, made_ahead, used_lanes
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.json_repair import decode_text
 from stepscope.importers.json_scan import REPAIRED, EventScanner, NotATrace
@@ -57,9 +57,10 @@ def import_kineto(source: ByteSource) -> Window:
         StepscopeError: the file is no trace.
     """
     scanner = EventScanner(source, native_scan())
-    table = _Table(scanner.notes)
+    notes = Notes()  # apart from the scanner's, which works in a thread of its own
+    table = _Table(notes)
     try:
-        for batch in scanner.batches():
+        for batch in made_ahead(scanner.batches()):
             table.add(rows_of(batch) if isinstance(batch, list) else batch)
             if table.is_foreign(of_at_least=_FOREIGN_RECORDS):
                 break
@@ -70,8 +71,9 @@ def import_kineto(source: ByteSource) -> Window:
             f"{source.path} is not a profiler trace: {error}; expected a Chrome/Kineto trace with traceEvents"
             " or an .xplane.pb."
         ) from None
-    origin = read_origin(scanner.header, source.path.name, scanner.notes)
+    origin = read_origin(scanner.header, source.path.name, notes)
     events = table.finish(origin.base_ns)
+    notes.extend(scanner.notes.list())
     header = {k: v for k, v in scanner.header.items() if k != "deviceProperties"}
     return Window(
         events=events,
@@ -83,7 +85,7 @@ def import_kineto(source: ByteSource) -> Window:
         host=origin.host,
         pid=origin.pid if origin.pid is not None else _main_pid(events),
         devices=origin.devices,
-        notes=scanner.notes.list(),
+        notes=notes.list(),
         header=header,
     )
 

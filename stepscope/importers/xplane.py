@@ -60,7 +60,7 @@ def import_xplane(source: ByteSource) -> Window:
     Raises:
         StepscopeError: the file holds nothing of one.
     """
-    data = b"".join(source.blocks())
+    data = b"".join(source.pieces())
     space = read_space(data)
     if not space.planes and not space.hostnames:
         raise StepscopeError(f"{source.path} is no XPlane file, or is damaged from its start on; record it again.")

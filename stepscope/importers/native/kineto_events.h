@@ -52,6 +52,20 @@ struct Columns {
   std::vector<MemoryArgs> memory;
   std::vector<OddNumber> odd;
   std::vector<Described> metadata;
+
+  // Forget all rows; their memory is kept, since to get it anew from the system takes a tenth of the time of a scan.
+  void clear() {
+    seen = missing = other = 0;
+    phase.clear();
+    flags.clear();
+    for (auto* column : {&ts, &dur, &correlation, &external_id, &device, &stream, &bytes}) column->clear();
+    for (auto* column : {&category, &name, &pid, &tid, &args_begin, &args_size, &first_member}) column->clear();
+    for (auto* dictionary : {&categories, &names, &pids, &tids}) *dictionary = Dictionary();
+    members.clear();
+    memory.clear();
+    odd.clear();
+    metadata.clear();
+  }
 };
 
 // Read the events in [begin, end) of a text that begins at `origin`. False if anything is not strictly valid

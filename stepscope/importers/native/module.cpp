@@ -111,10 +111,11 @@ PyObject* scan(PyObject*, PyObject* arguments) {
     return nullptr;
   }
   bool valid = false, memory = true;
-  std::unique_ptr<Columns> columns;
+  thread_local Columns kept;
+  Columns* const columns = &kept;
   Py_BEGIN_ALLOW_THREADS
   try {
-    columns.reset(new Columns);
+    columns->clear();
     valid = stepscope::read_events(text, text + begin, text + end, reinterpret_cast<const int8_t*>(phases), *columns);
   } catch (const std::bad_alloc&) {
     memory = false;
