@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.report import format as fmt
 from stepscope.rules.case import Case
-from stepscope.rules.finding import Finding, Place, severity
+from stepscope.rules.finding import Finding, severity
 
 _ADVICE = {
     "HtoD": "Copy the next batch while this one computes: pin_memory=True, non_blocking=True, a stream of its own.",
@@ -45,6 +45,6 @@ def exposed_copies(case: Case) -> Finding | None:
         evidence={"exposed_copies_ns": lost_ns, **{f"{kind}_ns": copies[kind]["time_ns"] for kind in ordered}},
         fix=[_ADVICE[kind] for kind in ordered[:2] if kind in _ADVICE] or ["Overlap copies with computation."],
         gain=basis.gain(lost_ns, f"time of copies without any kernel / {basis.what}"),
-        places=[*case.worst_step("memcpy"), Place("kernel", f"Memcpy {most}")],
+        places=case.worst_step("memcpy"),
         rests_on=("step activity", "memory operations"),
     )

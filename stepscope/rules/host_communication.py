@@ -39,7 +39,9 @@ def host_communication(case: Case) -> Finding | None:
         evidence={"collectives_ns": sum(c["total_ns"] for c in host), "longest_collective": most["name"]},
         fix=([with_devices] if case.has_device else [])
         + ["Fewer and larger collectives, overlapped with computation; fewer ranks on slow networks."],
-        places=[Place("annotation", most["name"])],
+        places=[
+            Place("annotation", a["name"]) for a in case.rows("annotations") if a["name"].endswith(":" + most["name"])
+        ],
         counter_evidence=["Durations of threads beside the training are summed; some or all may be hidden."],
         confidence="medium",
         rests_on=("communication",),

@@ -11,6 +11,7 @@ from stepscope.timeline import NoSuchSlice
 from stepscope.timeline.grouping import GROUPINGS, with_group
 from stepscope_tensorboard.answers import ARROW, Answer, Problem, arrow_bytes, json_answer
 from stepscope_tensorboard.bounds import bounded
+from stepscope_tensorboard.findings import findings_impl
 from stepscope_tensorboard.listing import Listing, describe, known_rank
 from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters
@@ -58,9 +59,10 @@ class Routes:
         return str(session.resources.version), lambda: json_answer(resources_impl(worker, session, t0, t1, points))
 
     def timeline_tree(self, p: Parameters) -> Made:
+        held, last = p.integer("steps", 0, least=0), p.optional_integer("last")
         _, worker, session = self._worker(p)
         timeline = session.timeline(worker)
-        return str(timeline.version), lambda: json_answer(timeline.tree())
+        return str(timeline.version), lambda: json_answer(timeline.tree(held, last))
 
     def timeline_view(self, p: Parameters) -> Made:
         t0, t1, px = p.integer("t0"), p.integer("t1"), p.integer("px", least=1, most=MAX_PIXELS)
@@ -107,7 +109,9 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
     analysis = summary.analysis
     origin = origin_ns(worker, analysis)
     about = bounded(analysis.summary, origin)
-    about.pop("steps")
+    told = findings_impl(analysis.summary, origin)
+    for elsewhere in ("steps", "findings", "bound"):
+        about.pop(elsewhere)
     about["step_count"] = None if analysis.steps is None else len(analysis.steps)
     about["quality"] = list(about["quality"])  # the analysis is kept: notes on the run are not added to it
     peers: list[dict[str, Any]] = [{"rank": known_rank(w), "quality": []} for w in run.workers if w.id != worker.id]
@@ -123,7 +127,8 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
         "worker": about,
         "step_time_ns": step_time([analysis.steps]),
         "resources": summary.resources,
-        "findings": [],
+        **told,
+        "metadata": run.metadata(),
         "coverage": {**coverage, **moments},
         "options": meta.get("options"),
         "versions": meta.get("versions"),

@@ -82,6 +82,8 @@ def summary_impl(run: Run, whole: WholeRun, live: int) -> dict[str, Any]:
         "ranks": _columns(whole.ids, ranks, workers),
         "quality": list(by_code.values()),
         "findings": short["findings"],
+        "verdict": short["verdict"],
+        "metadata": short["metadata"],
         "problems": short["problems"],
     }
 
