@@ -196,7 +196,7 @@ def test_times_count_from_the_start_of_the_recording(tmp_path: Path) -> None:
     tree = Timeline(worker_of(run)).tree()
     assert tree["origin_ns"] == str(T0_NS - 500_000)
     assert (tree["t0"], tree["t1"]) == (600_000, 710_000)
-    assert tree["steps"] == {"id": [3, 4], "start": [600_000, 650_000], "end": [650_000, 710_000]}
+    assert tree["steps"] == {"offset": 0, "id": [3, 4], "start": [600_000, 650_000], "end": [650_000, 710_000]}
 
 
 def test_times_of_a_file_count_from_its_first_event(tmp_path: Path) -> None:
@@ -205,13 +205,13 @@ def test_times_of_a_file_count_from_its_first_event(tmp_path: Path) -> None:
     assert tree["origin_ns"] == str(T0_NS + 40_000)
     assert (tree["t0"], tree["t1"]) == (0, 140_000)
     # the step is extended over the kernel that it launched, as everywhere else
-    assert tree["steps"] == {"id": [7], "start": [0], "end": [140_000]}
+    assert tree["steps"] == {"offset": 0, "id": [7], "start": [0], "end": [140_000]}
 
 
 def test_a_worker_that_recorded_nothing_yet_has_an_empty_timeline(tmp_path: Path) -> None:
     timeline = Timeline(worker_of(RecordedRun(tmp_path / "run")))
     tree = timeline.tree()
-    assert (tree["lanes"], tree["steps"]) == ([], {"id": [], "start": [], "end": []})
+    assert (tree["lanes"], tree["steps"]) == ([], {"offset": 0, "id": [], "start": [], "end": []})
     assert timeline.view(0, 100, 100, [1, 2]).num_rows == 0
     assert timeline.find("x") == {"count": 0, "rows": []}
     with pytest.raises(NoSuchSlice):
@@ -486,6 +486,24 @@ def test_new_data_is_added_and_what_was_seen_keeps_its_number(tmp_path: Path) ->
         ("Phases", 1, 10, 50, "forward"),
         ("Phases", 1, 110, 50, "forward"),
     ]
+
+
+def test_steps_that_are_known_are_not_told_again(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "run", started_us=0)
+    for i in range(3):
+        run.step(i, 100 * i, 90)
+    timeline = Timeline(worker_of(run.flush()))
+    run.step(3, 300, 90).flush()
+    timeline.refresh(worker_of(run))
+
+    def told(*known: int) -> tuple[int, list[int]]:
+        steps = timeline.tree(*known)["steps"]
+        assert len(steps["id"]) == len(steps["start"]) == len(steps["end"])
+        return steps["offset"], steps["id"]
+
+    assert told(3, 200_000) == (3, [3])
+    assert told(4, 300_000) == (4, [])
+    assert told() == told(3, 199_999) == told(5, 400_000) == (0, [0, 1, 2, 3])
 
 
 def test_the_origin_stays_when_earlier_data_comes(tmp_path: Path) -> None:

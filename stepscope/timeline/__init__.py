@@ -97,8 +97,13 @@ class Timeline:
 
     # -- what is asked --------------------------------------------------------------------------------
 
-    def tree(self) -> dict[str, Any]:
-        """Lanes, steps and the extent, as docs/api.md tells."""
+    def tree(self, held: int = 0, last: int | None = None) -> dict[str, Any]:
+        """Lanes, steps and the extent, as docs/api.md tells.
+
+        Args:
+            held: how many steps the asker has; those are left out if they are still the first ones.
+            last: the start of the last of them, by which that is told.
+        """
         sizes: dict[int, tuple[int, int, int]] = {}
         for segment in self.drawn():
             for lane_id, (rows, events, busy) in segment.lane_sizes.items():
@@ -122,11 +127,15 @@ class Timeline:
             )
         begin_ns, end_ns = self.extent_ns()
         number, start, end = self.steps()
+        if not 0 < held <= len(start) or last != start[held - 1] - self.origin_ns:
+            held = 0
+        number, start, end = number[held:], start[held:], end[held:]
         return {
             "origin_ns": str(self.origin_ns),
             "t0": begin_ns - self.origin_ns,
             "t1": end_ns - self.origin_ns,
             "steps": {
+                "offset": held,
                 "id": [n if n != NONE else None for n in number.tolist()],
                 "start": (start - self.origin_ns).tolist(),
                 "end": (end - self.origin_ns).tolist(),

@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from stepscope.schema import Kind
 from tests.browser.conftest import STATIC
 from tests.builders import TraceBuilder
+from tests.recorded import RecordedRun
 from tests.tensorboard_server import tensorboard
 
 pytest.importorskip("playwright")
@@ -46,10 +48,15 @@ def many_threads(threads: int, dur_us: int) -> TraceBuilder:
 
 
 @pytest.fixture(scope="module")
-def own_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def own_logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("timeline")
+
+
+@pytest.fixture(scope="module")
+def own_address(own_logdir: Path) -> Iterator[str]:
     if not (STATIC / "index.js").is_file():
         pytest.skip("the web UI is not built: run pip install -e .")
-    logdir = tmp_path_factory.mktemp("timeline")
+    logdir = own_logdir
     for rank in (0, 1):
         rank_trace(rank).write(logdir / "two" / f"r{rank}.pt.trace.json")
     many_threads(30, 5).write(logdir / "idle" / "r0.pt.trace.json")
@@ -455,6 +462,18 @@ def test_hits_are_counted_and_stepped_through(timeline: Timelines) -> None:
     hits.get_by_text("1 of 6").wait_for()
     tab.frame.get_by_label("Match case").click()
     hits.get_by_text("3", exact=True).wait_for()
+
+
+def test_hits_of_a_running_job_grow_with_it(open_page: Open, own_address: str, own_logdir: Path) -> None:
+    run = RecordedRun(own_logdir / "running", started_us=0)
+    run.span(Kind.ANNOTATION, "augment", 10, 5).step(0, 0, 100).flush()
+    tab = TimelinePage(open_page(own_address, run="running", tab="timeline", find="augment"))
+    hits = tab.frame.get_by_test_id("search-hits")
+    hits.get_by_text("1", exact=True).wait_for()
+    tab.frame.get_by_test_id("timeline-search").press("Enter")
+    hits.get_by_text("1 of 1").wait_for()
+    run.span(Kind.ANNOTATION, "augment", 110, 5).step(1, 100, 100).flush()
+    hits.get_by_text("1 of 2").wait_for()
 
 
 def test_a_search_in_arguments(timeline: Timelines) -> None:

@@ -30,6 +30,14 @@ def lane(api: Api, type: str) -> int:
     return next(e["id"] for e in get(api, "timeline/tree", **WORKER)["lanes"] if e["type"] == type)
 
 
+def test_a_tree_without_the_steps_that_are_known(api: Api) -> None:
+    whole = get(api, "timeline/tree", **WORKER)["steps"]
+    assert (whole["offset"], len(whole["id"])) == (0, 1)
+    again = get(api, "timeline/tree", **WORKER, steps=1, last=whole["start"][0])["steps"]
+    assert again == {"offset": 1, "id": [], "start": [], "end": []}
+    assert "integer" in get(api, "timeline/tree", 400, **WORKER, steps="x")["error"]
+
+
 def test_an_area(api: Api) -> None:
     found = get(api, "timeline/area", **WORKER, t0=0, t1=50_000, lanes=lane(api, "stream"))
     assert (found["busy"], found["idle"], found["names"]["name"]) == (30_000, 20_000, ["gemm"])

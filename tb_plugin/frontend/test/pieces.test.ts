@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { absoluteMs, routeBase, type OverviewAnswer, type Series, type SummaryAnswer } from "../src/api";
+import {
+  absoluteMs,
+  routeBase,
+  withSteps,
+  type OverviewAnswer,
+  type Series,
+  type SummaryAnswer,
+  type TreeAnswer,
+} from "../src/api";
 import { CurveStore, valueAt } from "../src/timeline/curves";
 import { eachRun } from "../src/timeline/draw-curves";
 import { fit } from "../src/timeline/text";
@@ -23,6 +31,17 @@ test("a time may be absolute or relative to the origin", () => {
   assert.equal(absoluteMs("1751410836000000000", null), 1_751_410_836_000);
   assert.equal(absoluteMs(2_000_000, "1751410836000000000"), 1_751_410_836_002);
   assert.equal(absoluteMs(null, "1"), null);
+});
+
+test("steps that were held already go before those that came", () => {
+  const tree = (offset: number, numbers: number[]): TreeAnswer => {
+    const start = numbers.map((n) => 10 * n);
+    return { origin_ns: "0", t0: 0, t1: 1, lanes: [], steps: { offset, id: numbers, start, end: start } };
+  };
+  const held = tree(0, [0, 1]);
+  assert.deepEqual(withSteps(held, tree(2, [2])).steps, tree(0, [0, 1, 2]).steps);
+  assert.equal(withSteps(held, tree(2, [])).steps, held.steps);
+  assert.deepEqual(withSteps(held, tree(0, [5])).steps.id, [5]);
 });
 
 test("rows sort by value, those without one come last both ways", () => {

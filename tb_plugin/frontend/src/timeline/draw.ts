@@ -1,6 +1,7 @@
 // Draws a frame of the timeline: lanes, then what lies over them, then the axis on top.
 
-import type { SearchAnswer } from "../api";
+import type { SearchAnswer, SliceAnswer } from "../api";
+import { firstEndingAfter } from "./decode";
 import { drawArrows, drawFlows } from "./draw-arrows";
 import { drawGrid, drawMeasure, drawRuler, drawStepBands, drawStepStrip } from "./draw-axis";
 import { drawCurves } from "./draw-curves";
@@ -71,7 +72,7 @@ function drawBand(
       }
     }
     if (scene.page && scene.hits) drawHits(ctx, scene, band, scene.page, colors);
-    drawMarks(ctx, scene, band, colors);
+    drawMarks(ctx, scene, band, rows, colors);
     if (scene.measure) drawMarkedLanes(ctx, scene, band, rows, colors);
   });
   if (band.top > TOP && band.top < scene.height) {
@@ -116,7 +117,7 @@ function drawMarkedLanes(
 }
 
 /** Outlines of the hovered and the selected slice. */
-function drawMarks(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, colors: Ink): void {
+function drawMarks(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, rows: LayoutRow[], colors: Ink): void {
   const { hover, selected } = scene;
   if (hover) {
     const row = band.layout.index.get(hover.lane);
@@ -130,6 +131,26 @@ function drawMarks(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, colo
     if (row?.kind === "slices" && selected.depth < row.rows) {
       outline(ctx, scene, band, row, selected.depth, selected.start, selected.dur, colors.accent, 2);
     }
+    for (const shown of rows)
+      if (shown.node.info.type === "launches") markAgain(ctx, scene, band, shown, selected, colors);
+  }
+}
+
+/** The selected slice on a lane that shows it a second time. */
+function markAgain(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  band: Band,
+  row: LayoutRow,
+  selected: SliceAnswer,
+  colors: Ink,
+): void {
+  const slices = scene.tiles.detail.get(row.node.info.id)?.slices;
+  for (let depth = 0; slices && depth < Math.min(row.rows, slices.rows.length - 1); depth += 1) {
+    const end = slices.rows[depth + 1];
+    const i = firstEndingAfter(slices, slices.rows[depth], end, selected.start);
+    if (i < end && slices.row[i] === selected.row)
+      outline(ctx, scene, band, row, depth, selected.start, selected.dur, colors.accent, 2);
   }
 }
 

@@ -54,6 +54,18 @@ export class Finder {
     });
   }
 
+  /** Search again in what has grown; the hit looked at stays the same one. */
+  async refresh(): Promise<void> {
+    const at = this.key;
+    const held = this.found.now.peek().value;
+    if (!at || !held || this.text.peek() === "" || this.found.busy) return;
+    const row = held.row[this.at.peek() - held.offset];
+    await this.found.load((s) => search(at, this.query, held.offset, MARKS, s));
+    const now = this.found.now.peek().value;
+    const place = row === undefined || !now ? -1 : now.row.indexOf(row);
+    if (now && place >= 0) this.at.value = now.offset + place;
+  }
+
   /** Look for something else; without rules those in use stay, but for the exact name. */
   set(text: string, rules?: string): void {
     adjust({ find: text, rules: rules ?? this.rules.peek().replace("e", "") });

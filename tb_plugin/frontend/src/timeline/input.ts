@@ -170,7 +170,7 @@ export function attachPointer(canvas: HTMLCanvasElement, model: TimelineModel): 
     touches.delete(event.pointerId);
     if (drag?.kind === "maybe") {
       const hit = hitAt(model, x, y);
-      model.select(hit ? hit.slices.row[hit.index] : null, hit?.lane);
+      model.select(hit ? hit.slices.row[hit.index] : null, hit);
     } else if (drag?.kind === "mark" && Math.abs(x - drag.x) <= CLICK_SLACK) {
       model.mark(null);
     }

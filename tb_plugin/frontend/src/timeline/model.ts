@@ -174,6 +174,7 @@ export class TimelineModel {
   readonly requests = new Requests(this);
   readonly desk = new Desk(this);
   private revealed: number | null = null; // the selected row that the user has seen, by a click or by scrolling to it
+  private clicked: SliceHit | null = null; // where the selected slice was clicked: some are shown on two lanes
   private lastHeight = 0;
   private selectedOf = "";
   private statisticsTimer: ReturnType<typeof setTimeout> | null = null;
@@ -185,7 +186,8 @@ export class TimelineModel {
     this.stops.push(
       effect(() => this.follow(key.value, freshness.value)),
       effect(() => {
-        if (this.answer.value) this.noticeNewData(this.answer.value);
+        const answer = this.answer.value;
+        if (answer) untracked(() => this.noticeNewData(answer));
       }),
       effect(() => {
         void this.range.value;
@@ -255,8 +257,9 @@ export class TimelineModel {
         // The panel of a selection takes room from below: what was clicked must not vanish behind it.
         const height = this.height.value;
         const selected = this.selected.now.peek().value;
-        if (selected && this.of.peek() === null && height < this.lastHeight)
-          untracked(() => this.scrollTo(selected.lane, selected.depth));
+        const at = this.clicked?.slices.row[this.clicked.index] === selected?.row ? this.clicked : selected;
+        if (at && this.of.peek() === null && height < this.lastHeight)
+          untracked(() => this.scrollTo(at.lane, at.depth));
         this.lastHeight = height;
       }),
       effect(() => {
@@ -294,17 +297,23 @@ export class TimelineModel {
         this.notice.value = "";
       });
     }
-    if (at) void this.source.load((s) => getTree(at, s));
+    if (at) void this.source.load((s) => getTree(at, this.source.now.peek().value, s));
   }
 
-  /** Lanes whose contents grew are fetched again; the rest keeps its tiles. */
+  /** Lanes whose contents grew are fetched again, and what was searched is searched again; the rest keeps its tiles. */
   private noticeNewData(answer: TreeAnswer): void {
+    let grown = false;
     for (const lane of answer.lanes) {
       const text = `${lane.events}/${lane.busy_ns}/${lane.rows}`;
       const before = this.events.get(lane.id);
-      if (before !== undefined && before !== text) this.tiles.touch(lane.id);
+      if (before !== undefined && before !== text) {
+        this.tiles.touch(lane.id);
+        grown = true;
+      }
       this.events.set(lane.id, text);
     }
+    if (grown) void this.finder.refresh();
+    if (grown && this.find.peek()) void this.findSame();
     this.requests.schedule();
   }
 
@@ -411,10 +420,13 @@ export class TimelineModel {
 
   // ---- selection ----
 
-  select(row: number | null, lane: number | null = null): void {
+  /** `hit` is the rectangle that was clicked. */
+  select(row: number | null, hit: SliceHit | null = null): void {
+    const lane = hit?.lane ?? null;
     const peer = lane !== null && isPeer(lane) ? this.comparison.of(lane) : null;
     const own = !peer || peer.worker === this.key?.worker;
     this.revealed = row; // the user clicks what is in view
+    this.clicked = hit;
     adjust({ slice: row, of: own ? null : peer.worker });
   }
 
