@@ -3,10 +3,13 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import type { RunInfo, WorkerInfo } from "./api";
-import { clockMs, isLive, runs, shown, updatedMs } from "./data";
+import { clockMs, isLive, isWhole, runs, shown, updatedMs } from "./data";
 import { ago, calendar, plural } from "./format";
 import { TABS, type Tab } from "./hash";
-import { nav, navigate, openWorker, tab } from "./state";
+import { nav, navigate, openAllWorkers, openWorker, tab } from "./state";
+import { OneWorkerOnly } from "./tabs/run-one";
+import { RunStepsTab } from "./tabs/run-steps";
+import { RunSummaryTab } from "./tabs/run-summary";
 import { StepsTab } from "./tabs/steps";
 import { SummaryTab } from "./tabs/summary";
 import { TablesTab } from "./tabs/tables";
@@ -52,9 +55,9 @@ function Header(): JSX.Element {
       <Picker
         label="Worker"
         testId="worker-picker"
-        value={worker?.id ?? nav.value.worker}
-        choices={(run?.workers ?? []).map(workerChoice)}
-        onChoose={(id) => run && openWorker(run.id, id)}
+        value={isWhole.value ? ALL_WORKERS : (worker?.id ?? nav.value.worker)}
+        choices={workerChoices(run)}
+        onChoose={(id) => (id === ALL_WORKERS ? openAllWorkers() : run && openWorker(run.id, id))}
       />
       <Tabs />
       <span class="spacer" />
@@ -77,6 +80,15 @@ export function workerLabel(worker: WorkerInfo): string {
 function workerChoice(worker: WorkerInfo): Choice {
   const detail = [worker.host, worker.pid !== null && worker.rank !== null ? `pid ${worker.pid}` : null];
   return { id: worker.id, label: workerLabel(worker), detail: detail.filter(Boolean).join(" · "), live: worker.live };
+}
+
+/** No worker has this id: those of files and folders hold no slash at their end. */
+const ALL_WORKERS = "*/";
+
+function workerChoices(run: RunInfo | null): Choice[] {
+  const order = [...(run?.workers ?? [])].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0);
+  const all = { id: ALL_WORKERS, label: `All workers (${order.length})`, detail: "beside each other", live: run?.live };
+  return order.length > 1 ? [all, ...order.map(workerChoice)] : order.map(workerChoice);
 }
 
 function Tabs(): JSX.Element {
@@ -162,16 +174,35 @@ function Body(): JSX.Element {
     );
   }
   return (
-    <div id="panel" class="panel" role="tabpanel" aria-labelledby={`tab-${tab.value}`} key={`${run.id}/${worker.id}`}>
+    <div
+      id="panel"
+      class="panel"
+      role="tabpanel"
+      aria-labelledby={`tab-${tab.value}`}
+      key={isWhole.value ? run.id : `${run.id}/${worker.id}`}
+    >
       {run.error && (
         <p class="banner warn" role="status">
           {run.error}
         </p>
       )}
+      <Shown />
+    </div>
+  );
+}
+
+function Shown(): JSX.Element {
+  const of = tab.value;
+  if (isWhole.value) {
+    if (of === "summary") return <RunSummaryTab />;
+    return of === "steps" ? <RunStepsTab /> : <OneWorkerOnly what={TAB_LABELS[of]} />;
+  }
+  return (
+    <>
       {tab.value === "summary" && <SummaryTab />}
       {tab.value === "steps" && <StepsTab />}
       {tab.value === "timeline" && <TimelineTab />}
       {tab.value === "tables" && <TablesTab />}
-    </div>
+    </>
   );
 }

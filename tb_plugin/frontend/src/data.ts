@@ -36,6 +36,7 @@ export const freshness = signal(0);
 
 const runWanted = part("run");
 const workerWanted = part("worker");
+const wholeWanted = part("whole");
 
 /** The run and worker on show: those of the address, else the first ones; null where there are none. */
 export const shown = computed(() => {
@@ -47,6 +48,9 @@ export const shown = computed(() => {
   const worker = workerId === null ? run.workers[0] : run.workers.find((w) => w.id === workerId);
   return { run, worker: worker ?? null };
 });
+
+/** Whether all workers of the run are shown; a run of one has nothing to compare. */
+export const isWhole = computed(() => wholeWanted.value && (shown.value.run?.workers.length ?? 0) > 1);
 
 const keyText = computed(() => {
   const { run, worker } = shown.value;
@@ -125,7 +129,7 @@ export function startData(): void {
       loadedAt.clear();
       batch(() => [summary, steps, overview, resources].forEach((resource) => resource.reset()));
     }
-    if (at) loadTab(at, stamp);
+    if (at && !isWhole.value) loadTab(at, stamp);
     freshness.value = freshness.peek() + 1;
   });
   effect(() => {

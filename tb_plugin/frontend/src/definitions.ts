@@ -1,6 +1,18 @@
 // What each number means, with its unit: the text of the tooltips. One sentence or two each.
 
 export const DEFINITIONS = {
+  band: "Each step over all workers that measured it: the mean as a line, from the fastest to the slowest as a band. Complete steps only.",
+  rankMap:
+    "Each row is a worker, each column a step or a stretch of steps; the colour is the mean over the worker's complete steps in it.",
+  imbalance:
+    "In each step that two or more workers measured: the slowest worker's time beyond the mean of all, divided by the slowest worker's time; summed over the steps. Compared by the step without exposed communication where it was measured, since who comes late makes the others wait, and so all steps equally long.",
+  rankDelta: "The worker's mean time a step, less the median of the means of all workers.",
+  rankExcess:
+    "The class of activity or the phase in which the worker's mean time a step is furthest beyond that of the median worker; exposed communication, in which it waits for others, does not count.",
+  rankSlowest: "Steps in which this worker took the most time of all that measured them.",
+  collectiveWait:
+    "Mean time a step that the worker spent in collectives beyond the time of the last worker to come, for whom all wait. A lower bound where ranks are missing.",
+  waitedFor: "Collectives in which this worker came last, so that the others waited for it.",
   stepP50:
     "Median duration of the steps. A step is extended over the device work launched in it; its unit adapts to its size.",
   stepP95: "95th percentile of the step durations: 19 of 20 steps were not slower.",

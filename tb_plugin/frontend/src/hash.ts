@@ -18,6 +18,8 @@ export interface Span {
 export interface ViewState {
   run: string | null;
   worker: string | null;
+  whole: boolean; // all workers of the run beside each other
+  measure: string | null; // what they are compared by; null: what the data allows
   tab: Tab;
   span: Span | null; // null: the whole trace
   slice: number | null; // selected row
@@ -63,6 +65,8 @@ export interface Compare {
 export const INITIAL: ViewState = {
   run: null,
   worker: null,
+  whole: false,
+  measure: null,
   tab: "summary",
   span: null,
   slice: null,
@@ -141,6 +145,8 @@ export function decodeState(hash: string): ViewState {
   return {
     run: get("run"),
     worker: get("worker"),
+    whole: get("workers") === "all",
+    measure: get("measure"),
     tab: oneOf("tab", TABS, INITIAL.tab),
     span: decodeSpan(get("at")),
     slice: wholeNumber(get("slice")),
@@ -213,6 +219,8 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   };
   set("run", state.run);
   set("worker", state.worker);
+  set("workers", state.whole ? "all" : null);
+  set("measure", state.measure);
   set("tab", state.tab === INITIAL.tab ? null : state.tab);
   set("at", state.span && `${state.span.start},${Math.round(state.span.width * 1000) / 1000}`);
   set("slice", state.slice === null ? null : String(state.slice));

@@ -47,11 +47,17 @@ export function openWorker(run: string, worker: string | null): void {
     ...OF_WORKER,
     run,
     worker,
+    whole: false,
     by: null,
     steps: null,
     tables: ofOtherWorker(tables),
     dashboard: ofOtherRun(dashboard),
   });
+}
+
+/** Show all workers of the run beside each other. */
+export function openAllWorkers(): void {
+  navigate({ whole: true });
 }
 
 /** Read the address, follow it, and follow the theme of the page around us. */

@@ -7,6 +7,8 @@ import { INITIAL_TABLE } from "../src/table/view";
 const full: ViewState = {
   run: "sweep/lr=0.1&x #1",
   worker: "0-node%2F7",
+  whole: true,
+  measure: "phase.input_wait",
   tab: "timeline",
   span: { start: 1_751_410_836_123_456_789n, fraction: 0, width: 2500.5 },
   slice: 62257,

@@ -26,6 +26,7 @@ export function Problem({ title, detail, quiet }: { title: string; detail: strin
 export function Await<T>(props: {
   of: Loaded<T>;
   what: string;
+  first?: string; // what goes on where it takes long the first time
   children: (value: T) => ComponentChildren;
 }): JSX.Element {
   const { of, what } = props;
@@ -43,7 +44,10 @@ export function Await<T>(props: {
   }
   if (of.state === "importing") {
     return (
-      <Working title="Reading the trace for the first time" detail={of.detail || "The next time it opens at once."} />
+      <Working
+        title={props.first ?? "Reading the trace for the first time"}
+        detail={of.detail || "The next time it opens at once."}
+      />
     );
   }
   if (of.state === "error") return <Problem title={`${capital(what)} could not be loaded`} detail={of.detail} />;

@@ -1,0 +1,119 @@
+// A run as a whole, all its workers beside each other: what its routes answer, and how a page fetches it.
+
+import { useEffect, useMemo } from "preact/hooks";
+import { json, type Finding, type Percentiles } from "./api";
+import { freshness, shown } from "./data";
+import { ACTIVITY_LABELS, PHASE_LABELS, type Activity, type Phase } from "./kinds";
+import { Resource, type Loaded } from "./resource";
+
+/** Columns of one entry a worker, by rank; times are means a step. */
+export interface Ranks {
+  worker: string[];
+  rank: (number | null)[];
+  host: (string | null)[];
+  steps: number[];
+  p50_ns: (number | null)[];
+  mean_ns: (number | null)[];
+  delta_ns: (number | null)[];
+  own_ns: (number | null)[];
+  slowest: number[];
+  excess_part: (string | null)[];
+  excess_family: (Family | null)[];
+  excess_ns: (number | null)[];
+  input_wait_ns: (number | null)[];
+  exposed_ns: (number | null)[];
+  collective_wait_ns: (number | null)[];
+  waited_for: (number | null)[];
+  gpu_busy: (number | null)[];
+  memory_peak_bytes: (number | null)[];
+  notes: number[];
+}
+
+export type Family = "activity" | "phase";
+
+export interface RunSummary {
+  run: string;
+  live: number;
+  stale: number;
+  step_time_ns: Percentiles | null;
+  frameworks: string[];
+  hosts: number;
+  devices: Record<string, number>;
+  coverage: { steps: number; deep_steps: number; phased_steps: number; windows: number };
+  measures: string[];
+  compared_by: "own" | "duration";
+  across_workers: {
+    workers: number;
+    world_size: number | null;
+    missing_ranks: number[] | null;
+    missing_rank_count: number | null;
+    aligned_by: "id" | "position";
+    steps: number;
+    shared_steps: number;
+    imbalance: { measure: string; steps: number; excess_ns: number | null; ratio: number | null };
+  } | null;
+  ranks: Ranks;
+  quality: { code: string; count: number; workers: number; detail: string }[];
+  findings: Finding[];
+  problems: string[];
+}
+
+/** A measure in stretches of steps; arrays have one entry a stretch. */
+export interface RunSteps {
+  of: string;
+  aligned_by: "id" | "position";
+  count: number;
+  first: number[];
+  last: number[];
+  first_id: number[];
+  last_id: number[];
+  mean: (number | null)[];
+  min: (number | null)[];
+  max: (number | null)[];
+  slowest: (number | null)[];
+  cells: (number | null)[][];
+  activity: Partial<Record<Activity, (number | null)[]>>;
+  phase: Partial<Record<Phase, (number | null)[]>>;
+}
+
+/** What a part of the page fetches of the shown run: again when it asks for something else, and when data comes in. */
+function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const resource = useMemo(() => new Resource<T>(), []);
+  const run = shown.value.run?.id ?? null;
+  const stamp = freshness.value;
+  useEffect(() => resource.reset(), [run]);
+  useEffect(() => {
+    if (run !== null) void resource.load((signal) => fetcher(run, signal));
+  }, [of, run, stamp]);
+  return resource.now.value;
+}
+
+export const useRunSummary = () => useRun("", (run, signal) => json<RunSummary>("run/summary", { run }, signal));
+
+export const useRunSteps = (of: string | null, columns: number) =>
+  useRun(`${of} ${columns}`, (run, signal) => json<RunSteps>("run/steps", { run, of, columns }, signal));
+
+/** A measure in words: "duration", "own", "activity.kernel", "phase.forward". */
+export function measureLabel(measure: string): string {
+  if (measure === "duration") return "Step time";
+  if (measure === "own") return "Step without exposed communication";
+  const [family, part] = measure.split(".");
+  return partLabel(family as Family, part);
+}
+
+export function partLabel(family: Family, part: string): string {
+  const labels: Record<string, string> = family === "phase" ? PHASE_LABELS : ACTIVITY_LABELS;
+  return labels[part] ?? part;
+}
+
+/** How a worker is called among its peers. */
+export function rankName(ranks: Pick<Ranks, "rank" | "worker">, i: number): string {
+  return ranks.rank[i] === null ? ranks.worker[i] : `Rank ${ranks.rank[i]}`;
+}
+
+/** "step 7" or "steps 7 to 9"; steps without numbers are counted from 1. */
+export function stretchName(steps: RunSteps, i: number): string {
+  const shift = steps.aligned_by === "id" ? 0 : 1;
+  const [first, last] = [steps.first_id[i] + shift, steps.last_id[i] + shift];
+  return first === last ? `step ${first}` : `steps ${first} to ${last}`;
+}

@@ -1,0 +1,327 @@
+// The Summary tab of a run as a whole: how even its workers are, who is slow, and why.
+
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import { bandOption } from "../charts/run-band";
+import { Chart } from "../charts/echarts";
+import { DEFINITIONS, NOT_MEASURED } from "../definitions";
+import { count, DASH, duration, exact, percent, plural } from "../format";
+import { measureLabel, rankName, useRunSteps, useRunSummary, type RunSteps, type RunSummary } from "../run";
+import { openWorker, theme } from "../state";
+import { Card, type CardData } from "../ui/card";
+import { Cards } from "../ui/cards";
+import { Absent, Await } from "../ui/states";
+import { RankTable, reasonText, signed } from "./run-table";
+
+const MOST_NAMED = 8;
+
+export function RunSummaryTab(): JSX.Element {
+  const summary = useRunSummary();
+  const steps = useRunSteps("duration", 240);
+  return (
+    <div class="page" data-testid="run-summary">
+      <Await of={summary} what="the workers" first="Summing up the workers for the first time">
+        {(run) => (
+          <>
+            <Verdict run={run} />
+            <Tiles run={run} />
+            <Cards>
+              <StepTimeBand of={steps} run={run} />
+              <Slowest run={run} />
+            </Cards>
+            <RankTable run={run} onOpen={(rank) => openWorker(run.run, run.ranks.worker[rank])} />
+            <Quality run={run} />
+          </>
+        )}
+      </Await>
+    </div>
+  );
+}
+
+/** In words: is any worker slow, which one, in what, and what it costs. */
+export function Verdict({ run }: { run: RunSummary }): JSX.Element {
+  const { across_workers: across, ranks } = run;
+  const found = across?.imbalance;
+  if (!across || !found || found.excess_ns === null) {
+    return (
+      <p class="run-verdict" data-testid="run-verdict">
+        The workers cannot be compared: no two of them measured the same step.
+      </p>
+    );
+  }
+  const worst = slowestRank(run);
+  const uneven = (found.ratio ?? 0) >= 0.03; // below that the differences are those of any machine
+  return (
+    <div class="run-verdict" data-testid="run-verdict">
+      <p>
+        {uneven && worst !== null ? (
+          <>
+            <button type="button" class="link" onClick={() => openWorker(run.run, ranks.worker[worst])}>
+              {rankName(ranks, worst)}
+            </button>{" "}
+            holds the others up: it is the slowest in {count(ranks.slowest[worst])} of {plural(found.steps, "step")},{" "}
+            {signed(ranks.delta_ns[worst])} a step against the median worker
+            {reasonText(ranks, worst) && <>, mostly in {reasonText(ranks, worst)}</>}.
+          </>
+        ) : (
+          <>The workers are even: no worker is slow in a way that matters.</>
+        )}
+      </p>
+      <p class="faint" title={DEFINITIONS.imbalance}>
+        In each step the slowest worker takes {duration(found.excess_ns)} ({percent(found.ratio)} of its time) more than
+        the mean of all, compared by the {measureLabel(found.measure).toLowerCase()} over {plural(found.steps, "step")}.
+        {across.shared_steps === 0 && " No step was seen by all workers."}
+        {run.stale > 0 && ` ${plural(run.stale, "worker")} wrote since; being summed up again.`}
+      </p>
+      {(across.missing_rank_count ?? 0) > 0 && (
+        <p class="banner warn" role="status" data-testid="ranks-missing">
+          {plural(across.missing_rank_count ?? 0, "rank")} of {count(across.world_size)}{" "}
+          {across.missing_rank_count === 1 ? "is" : "are"} missing here: {named(across.missing_ranks ?? [])}.
+        </p>
+      )}
+    </div>
+  );
+}
+
+const named = (ranks: readonly number[]) =>
+  ranks.slice(0, MOST_NAMED).join(", ") + (ranks.length > MOST_NAMED ? ", …" : "");
+
+/** The worker that is furthest beyond the median; null where none is. */
+function slowestRank({ ranks }: RunSummary): number | null {
+  let worst: number | null = null;
+  ranks.delta_ns.forEach((delta, i) => {
+    if ((delta ?? 0) > (worst === null ? 0 : (ranks.delta_ns[worst] ?? 0))) worst = i;
+  });
+  return worst;
+}
+
+function Tiles({ run }: { run: RunSummary }): JSX.Element {
+  const { step_time_ns: time, across_workers: across, ranks, coverage } = run;
+  const spread = across?.imbalance;
+  const busy = ranks.gpu_busy.filter((value): value is number => value !== null);
+  const devices = Object.entries(run.devices).map(([name, n]) => `${n} × ${name}`);
+  const timed = (what: string, ns: number | undefined) =>
+    ns === undefined
+      ? NOT_MEASURED
+      : `${what}\nExactly ${exact(ns)}, over ${plural(time?.count ?? 0, "complete step")} of all workers.`;
+  return (
+    <div class="tiles">
+      <Tile
+        label="Workers"
+        value={count(ranks.worker.length)}
+        raw={ranks.worker.length}
+        testId="run-workers"
+        note={[run.live ? `${run.live} live` : "", run.hosts ? `on ${plural(run.hosts, "host")}` : ""]
+          .filter(Boolean)
+          .join(", ")}
+        hint={devices.join(", ") || "No device was told."}
+      />
+      <Tile
+        label="Step time, median"
+        value={duration(time?.p50)}
+        raw={time?.p50}
+        testId="run-p50"
+        note={`of ${plural(time?.count ?? 0, "step")}`}
+        hint={timed(DEFINITIONS.stepP50, time?.p50)}
+      />
+      <Tile
+        label="Step time, p99"
+        value={duration(time?.p99)}
+        raw={time?.p99}
+        testId="run-p99"
+        note={time && time.p50 > 0 ? `${(time.p99 / time.p50).toFixed(2)} × the median` : ""}
+        hint={timed("99th percentile of the step durations of all workers.", time?.p99)}
+      />
+      <Tile
+        label="Lost to imbalance"
+        value={spread?.ratio == null ? DASH : percent(spread.ratio)}
+        raw={spread?.ratio}
+        testId="run-imbalance"
+        note={spread?.excess_ns == null ? "" : `${duration(spread.excess_ns)} a step`}
+        hint={DEFINITIONS.imbalance}
+      />
+      {busy.length > 0 && (
+        <Tile
+          label="GPU busy"
+          value={`${percent(Math.min(...busy))}`}
+          raw={Math.min(...busy)}
+          testId="run-gpu"
+          note={`least; the most ${percent(Math.max(...busy))}`}
+          hint={DEFINITIONS.gpuBusy}
+        />
+      )}
+      <Tile
+        label="Captured in depth"
+        value={count(coverage.deep_steps)}
+        raw={coverage.deep_steps}
+        testId="run-deep"
+        note={`of ${plural(coverage.steps, "step")}, all workers`}
+        hint="Steps in deep windows, summed over all workers."
+      />
+    </div>
+  );
+}
+
+function Tile(props: {
+  label: string;
+  value: string;
+  hint: string;
+  note: string;
+  testId: string;
+  raw?: number | null;
+}): JSX.Element {
+  return (
+    <div class="tile" title={props.hint}>
+      <div class="tile-label">{props.label}</div>
+      <div
+        class={`tile-value${props.value === DASH ? " none" : ""}`}
+        data-testid={props.testId}
+        data-value={props.raw ?? undefined}
+      >
+        {props.value}
+      </div>
+      <div class="tile-note">{props.note || " "}</div>
+    </div>
+  );
+}
+
+function StepTimeBand({ of, run }: { of: ReturnType<typeof useRunSteps>; run: RunSummary }): JSX.Element {
+  return (
+    <Card
+      title="Step time of all workers"
+      definition={DEFINITIONS.band}
+      data={of.value ? () => bandNumbers(of.value as RunSteps, run) : undefined}
+    >
+      <Await of={of} what="the steps">
+        {(steps) => <Band steps={steps} run={run} height={230} />}
+      </Await>
+    </Card>
+  );
+}
+
+export function Band({ steps, run, height }: { steps: RunSteps; run: RunSummary; height: number }): JSX.Element {
+  const now = theme.value;
+  const option = useMemo(() => bandOption(steps, run.ranks, now), [steps, run, now]);
+  if (steps.count === 0) return <Absent>No steps were seen.</Absent>;
+  return (
+    <>
+      <Chart
+        option={option}
+        label={`${measureLabel(steps.of)} over ${plural(steps.count, "step")}, mean, least and most of all workers`}
+        height={height}
+        testId="run-band"
+      />
+      <p class="chart-note">
+        Line: mean of all workers. Band: from the fastest to the slowest.
+        {steps.first.length < steps.count &&
+          ` Each point stands for ${plural(Math.ceil(steps.count / steps.first.length), "step")}.`}
+      </p>
+    </>
+  );
+}
+
+export function bandNumbers(steps: RunSteps, run: RunSummary): CardData {
+  return {
+    columns: [
+      { label: "First step", unit: "id" },
+      { label: "Last step", unit: "id" },
+      { label: "Mean", unit: "ns" },
+      { label: "Least", unit: "ns" },
+      { label: "Most", unit: "ns" },
+      { label: "Slowest", unit: "text" },
+    ],
+    rows: steps.first_id.map((first, i) => {
+      const slowest = steps.slowest[i];
+      return [
+        first,
+        steps.last_id[i],
+        steps.mean[i],
+        steps.min[i],
+        steps.max[i],
+        slowest === null ? null : rankName(run.ranks, slowest),
+      ];
+    }),
+  };
+}
+
+/** How often each worker is the slowest. */
+function Slowest({ run }: { run: RunSummary }): JSX.Element {
+  const { ranks } = run;
+  const order = ranks.worker.map((_, i) => i).filter((i) => ranks.slowest[i] > 0);
+  order.sort((a, b) => ranks.slowest[b] - ranks.slowest[a] || a - b);
+  const shown = order.slice(0, MOST_NAMED);
+  const total = order.reduce((sum, i) => sum + ranks.slowest[i], 0);
+  const rest = total - shown.reduce((sum, i) => sum + ranks.slowest[i], 0);
+  const most = ranks.slowest[shown[0]] ?? 0;
+  const fair = total / Math.max(1, ranks.worker.length);
+  return (
+    <Card
+      title="Who is the slowest"
+      definition={DEFINITIONS.rankSlowest}
+      basis={`Steps in which a worker took the most time, of ${plural(total, "step")}; ${fair < 10 ? fair.toFixed(1) : count(Math.round(fair))} each if all were equal`}
+      data={() => ({
+        columns: [
+          { label: "Worker", unit: "text" },
+          { label: "Steps", unit: "count" },
+          { label: "Share", unit: "ratio" },
+        ],
+        rows: order.map((i) => [rankName(ranks, i), ranks.slowest[i], ranks.slowest[i] / total]),
+      })}
+    >
+      {total === 0 && <Absent>No step was measured by two workers.</Absent>}
+      <ul class="slowest-bars" data-testid="slowest-bars">
+        {shown.map((i) => (
+          <li key={ranks.worker[i]}>
+            <button
+              type="button"
+              title={`Open ${rankName(ranks, i)}`}
+              onClick={() => openWorker(run.run, ranks.worker[i])}
+            >
+              <span class="bar-name">
+                <bdi>{rankName(ranks, i)}</bdi>
+              </span>
+              <span class="bar-track">
+                <span class="bar-fill" style={{ width: `${(100 * ranks.slowest[i]) / most}%` }} />
+              </span>
+              <span class="bar-value">
+                {count(ranks.slowest[i])} <span class="faint">{percent(ranks.slowest[i] / total)}</span>
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {rest > 0 && (
+        <p class="chart-note">
+          {plural(order.length - shown.length, "other worker")}: {plural(rest, "step")} together.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function Quality({ run }: { run: RunSummary }): JSX.Element {
+  return (
+    <section class="card">
+      <h2 title="What was dropped, repaired, guessed or missing while the data was read.">Data quality</h2>
+      {run.quality.length === 0 && run.problems.length === 0 ? (
+        <p class="all-good">Nothing was dropped, repaired or guessed in any worker.</p>
+      ) : (
+        <ul class="notes" data-testid="run-quality">
+          {run.quality.map((note) => (
+            <li key={note.code}>
+              <b title={note.code}>{note.code.replaceAll("_", " ")}</b>
+              <span class="note-count">{plural(note.workers, "worker")}</span>
+              <span>{note.detail}</span>
+            </li>
+          ))}
+          {run.problems.map((problem) => (
+            <li key={problem}>
+              <b>cannot be read</b>
+              <span>{problem}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
