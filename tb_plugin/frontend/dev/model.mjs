@@ -594,6 +594,8 @@ export function summary(worker, until) {
     step_time_ns: n > 0 ? { ...top(n, at(0.5)), p95: at(0.95) } : null,
     resources: null,
     findings: [],
+    verdict: null,
+    metadata: null,
     coverage: {
       steps: n,
       deep_steps: deep,

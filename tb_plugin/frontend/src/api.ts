@@ -259,6 +259,8 @@ export interface WorkerSummary {
   events: number | null;
   step_count: number | null;
   overhead: Overhead | null;
+  loader: { workers: number | null; batch_size: number | null } | null;
+  throughput: { batch_size: number; samples_per_s: number } | null;
   activity_total_ns: Record<string, number | null> | null;
   phase_total_ns: Record<string, number | null> | null;
   gpu: GpuSummary[] | null;
@@ -285,10 +287,36 @@ export interface WorkerSummary {
   quality: QualityNote[] | null;
 }
 
+export type Severity = "info" | "warning" | "critical";
+
+/** Where evidence can be looked at: a step (its start relative to the origin), or a thing by its name. */
+export interface Place {
+  what: "step" | "kernel" | "operator" | "annotation" | "call";
+  name: string;
+  start_ns: number | null;
+  duration_ns: number | null;
+}
+
 export interface Finding {
   rule: string;
-  severity: "info" | "warning" | "critical";
+  severity: Severity;
   message: string;
+  evidence: Record<string, number | string | boolean | null>;
+  fix: string[];
+  gain: { ns_per_step: number | null; ratio: number; formula: string } | null;
+  places: Place[];
+  counter_evidence: string[];
+  confidence: "low" | "medium" | "high";
+  weakened_by: string[];
+  workers: string[];
+  more_workers: number;
+}
+
+export interface Verdict {
+  sentence: string;
+  severity: Severity | "ok" | "unknown";
+  rule: string | null;
+  bound: string | null;
 }
 
 export interface Coverage {
@@ -309,6 +337,8 @@ export interface SummaryAnswer {
   step_time_ns: Percentiles | null;
   resources: Record<string, Record<string, ResourceRow>> | null; // by host and metric
   findings: Finding[] | null;
+  verdict: Verdict | null;
+  metadata: Record<string, unknown> | null;
   coverage: Coverage | null;
   options: Record<string, unknown> | null;
   versions: Record<string, unknown> | null;
@@ -572,8 +602,19 @@ export const getResources = (
   signal?: AbortSignal,
 ) => json<ResourcesAnswer>("resources", { ...key, ...(range && wholeRange(range)), points }, signal);
 
+let early: { of: string; answer: Promise<TreeAnswer> } | null = null;
+
+/** Ask for the tree of a worker before it is known to exist: who opens a link waits for one answer less. */
+export function askTreeEarly(key: WorkerKey): void {
+  early = { of: JSON.stringify(key), answer: json<TreeAnswer>("timeline/tree", { ...key }) };
+  early.answer.catch(() => undefined); // it is told to who takes the answer
+}
+
 /** The tree, with the steps that are held already: those are not sent again. */
 export async function getTree(key: WorkerKey, held: TreeAnswer | null, signal?: AbortSignal): Promise<TreeAnswer> {
+  const asked = early;
+  early = null;
+  if (asked?.of === JSON.stringify(key)) return asked.answer;
   const steps = held?.steps.start.length ?? 0;
   const known = steps > 0 ? { steps, last: held?.steps.start[steps - 1] } : {};
   return withSteps(held, await json<TreeAnswer>("timeline/tree", { ...key, ...known }, signal));

@@ -14,8 +14,10 @@ export const DEFINITIONS = {
     "Mean time a step that the worker spent in collectives beyond the time of the last worker to come, for whom all wait. A lower bound where ranks are missing.",
   waitedFor: "Collectives in which this worker came last, so that the others waited for it.",
   stepP50:
-    "Median duration of the steps. A step is extended over the device work launched in it; its unit adapts to its size.",
+    "Median duration of the complete steps; p95 and p99: 19 of 20 and 99 of 100 were not slower. A step is extended over the device work launched in it.",
   stepP95: "95th percentile of the step durations: 19 of 20 steps were not slower.",
+  throughput:
+    "Samples of one batch, times the micro batches of the complete steps, divided by the time of these steps. Of this worker alone.",
   stepCount: "Number of training steps seen, captured in depth or not.",
   gpuBusy:
     "Union of kernel time inside the steps, divided by the union of the steps, for each GPU. Kernels include communication.",

@@ -1,13 +1,11 @@
-// What a reader must know before trusting the numbers: findings, data quality notes, options that were refused.
+// What a reader must know before trusting the numbers: data quality notes, options that were refused.
 
 import type { JSX } from "preact";
-import type { Finding, WorkerSummary } from "../api";
+import type { WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { count } from "../format";
 
-const SEVERITY_LABEL: Record<Finding["severity"], string> = { critical: "Critical", warning: "Warning", info: "Note" };
-
-export function Notes(props: { worker: WorkerSummary; findings: readonly Finding[]; refused: unknown }): JSX.Element {
+export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.Element {
   const quality = props.worker.quality ?? [];
   const refused = refusals(props.refused);
   const { trust } = props.worker;
@@ -17,57 +15,42 @@ export function Notes(props: { worker: WorkerSummary; findings: readonly Finding
       .map(({ code, fields }) => [code, fields.map((field) => field.replaceAll("_", " ")).join(", ")]),
   );
   return (
-    <>
-      {props.findings.length > 0 && (
-        <section class="card">
-          <h2>Findings</h2>
-          <ul class="notes" data-testid="findings">
-            {props.findings.map((finding, i) => (
-              <li key={i} class={finding.severity}>
-                <b>{SEVERITY_LABEL[finding.severity] ?? finding.severity}</b>
-                <span>{finding.message}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
+    <section class="card">
+      <h2 title="What was dropped, repaired, guessed or missing while the data was read. Nothing is left out without a note.">
+        Data quality
+      </h2>
+      {trust && (
+        <p class="trust" title={DEFINITIONS.trust} data-testid="trust">
+          {trust.sentence}
+        </p>
       )}
-      <section class="card">
-        <h2 title="What was dropped, repaired, guessed or missing while the data was read. Nothing is left out without a note.">
-          Data quality
-        </h2>
-        {trust && (
-          <p class="trust" title={DEFINITIONS.trust} data-testid="trust">
-            {trust.sentence}
+      {quality.length === 0 && refused.length === 0 ? (
+        !trust && (
+          <p class="all-good" data-testid="quality-none">
+            Nothing was dropped, repaired or guessed.
           </p>
-        )}
-        {quality.length === 0 && refused.length === 0 ? (
-          !trust && (
-            <p class="all-good" data-testid="quality-none">
-              Nothing was dropped, repaired or guessed.
-            </p>
-          )
-        ) : (
-          <ul class="notes" data-testid="quality">
-            {quality.map((note) => (
-              <li key={note.code} data-testid={`quality-${note.code}`}>
-                <b title={note.code}>{note.code.replaceAll("_", " ")}</b>
-                <span class="note-count">× {count(note.count)}</span>
-                <span>
-                  {note.detail}
-                  {weakens.has(note.code) && <span class="faint"> Weakens: {weakens.get(note.code)}.</span>}
-                </span>
-              </li>
-            ))}
-            {refused.map((text) => (
-              <li key={text}>
-                <b>option not met</b>
-                <span>{text}</span>
-              </li>
-            ))}
-          </ul>
-        )}
-      </section>
-    </>
+        )
+      ) : (
+        <ul class="notes" data-testid="quality">
+          {quality.map((note) => (
+            <li key={note.code} data-testid={`quality-${note.code}`}>
+              <b title={note.code}>{note.code.replaceAll("_", " ")}</b>
+              <span class="note-count">× {count(note.count)}</span>
+              <span>
+                {note.detail}
+                {weakens.has(note.code) && <span class="faint"> Weakens: {weakens.get(note.code)}.</span>}
+              </span>
+            </li>
+          ))}
+          {refused.map((text) => (
+            <li key={text}>
+              <b>option not met</b>
+              <span>{text}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }
 

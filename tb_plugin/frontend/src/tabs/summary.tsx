@@ -1,12 +1,14 @@
 // The Summary tab: what the worker is, how long its steps take, where the time goes, and what the data lacks.
 
 import type { JSX } from "preact";
-import { overview, resources, summary } from "../data";
+import { key, overview, resources, summary } from "../data";
 import { Await } from "../ui/states";
 import { Facts } from "./facts";
+import { Findings } from "./findings";
 import { Notes } from "./notes";
 import { Panels } from "./panels";
 import { Tiles } from "./tiles";
+import { Verdict } from "./verdict";
 
 export function SummaryTab(): JSX.Element {
   return (
@@ -15,9 +17,16 @@ export function SummaryTab(): JSX.Element {
         {(answer) => (
           <>
             <Facts answer={answer} steps={overview.now.value.value} resources={resources.now.value.value} />
+            <Verdict
+              verdict={answer.verdict}
+              findings={answer.findings ?? []}
+              at={key.value}
+              originNs={answer.origin_ns}
+            />
             <Tiles answer={answer} steps={overview.now.value.value} />
+            <Findings findings={answer.findings ?? []} at={key.value} originNs={answer.origin_ns} />
             <Panels answer={answer} />
-            <Notes worker={answer.worker} findings={answer.findings ?? []} refused={answer.refused} />
+            <Notes worker={answer.worker} refused={answer.refused} />
           </>
         )}
       </Await>

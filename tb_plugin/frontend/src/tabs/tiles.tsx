@@ -1,10 +1,10 @@
 // The large numbers on top of the Summary tab.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import type { GpuSummary, MemoryRow, OverviewAnswer, SummaryAnswer, WorkerSummary } from "../api";
 import { shown } from "../data";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
-import { bytes, count, DASH, duration, exact, percent, plural } from "../format";
+import { bytes, count, DASH, digits, duration, exact, percent, plural } from "../format";
 import { ACTIVITIES, PHASES } from "../kinds";
 import { sharesOf, stepName } from "../steps";
 import { allocatorName } from "./memory";
@@ -13,7 +13,7 @@ interface TileProps {
   label: string;
   value: string;
   hint: string;
-  note?: string;
+  note?: ComponentChildren;
   testId: string;
   raw?: number | null; // the exact value, for who reads the page by program
 }
@@ -42,18 +42,21 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
         label="Step time, median"
         value={duration(time?.p50)}
         raw={time?.p50}
-        note={timed > 0 ? `of ${plural(timed, "step")}` : undefined}
+        note={
+          timed > 0 && (
+            <>
+              {(["p95", "p99"] as const).map((q) => (
+                <span key={q} class="quantile" data-testid={`step-${q}`} data-value={time?.[q]}>
+                  {q} {duration(time?.[q])}
+                </span>
+              ))}
+            </>
+          )
+        }
         hint={stepHint(DEFINITIONS.stepP50, time?.p50)}
         testId="step-p50"
       />
-      <Tile
-        label="Step time, p95"
-        value={duration(time?.p95)}
-        raw={time?.p95}
-        note={time && time.p50 > 0 ? `${(time.p95 / time.p50).toFixed(2)} × the median` : undefined}
-        hint={stepHint(DEFINITIONS.stepP95, time?.p95)}
-        testId="step-p95"
-      />
+      <Throughput worker={worker} />
       <Tile
         label="Steps"
         value={count(n)}
@@ -68,6 +71,27 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
       <PeakMemory worker={worker} />
       <Cost worker={worker} isFile={shown.value.worker?.source === "file"} />
     </div>
+  );
+}
+
+/** Samples a second, where the batch size is told; in a trace of another tool it cannot be. */
+function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
+  const isFile = shown.value.worker?.source === "file";
+  const rate = worker.throughput;
+  if (!rate && isFile) return null;
+  return (
+    <Tile
+      label="Throughput"
+      value={rate ? `${digits(rate.samples_per_s)}/s` : DASH}
+      raw={rate?.samples_per_s}
+      note={rate ? `samples, ${count(rate.batch_size)} a batch` : "batch size not told"}
+      hint={
+        rate
+          ? DEFINITIONS.throughput
+          : `${NOT_MEASURED}: the batch size is not known. Give the profiler batch_size=..., or load data with a DataLoader.`
+      }
+      testId="throughput"
+    />
   );
 }
 

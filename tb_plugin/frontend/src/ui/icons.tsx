@@ -55,3 +55,27 @@ export function Icon({ shape }: { shape: Shape }): JSX.Element {
     </svg>
   );
 }
+
+const SEVERITY_PATHS: Record<string, string> = {
+  critical: "M5.500 1.500h5l4 4v5l-4 4h-5l-4-4v-5zM8 4.500v4M8 11.200v.1",
+  warning: "M8 2l6.500 11.500h-13zM8 6.500v3.500M8 12v.1",
+  info: "M8 1.500a6.500 6.500 0 100 13 6.500 6.500 0 000-13zM8 7.200V11M8 4.900V5",
+  ok: "M8 1.500a6.500 6.500 0 100 13 6.500 6.500 0 000-13zM5 8.200l2.200 2.200L11.200 6",
+  unknown: "M8 1.500a6.500 6.500 0 100 13 6.500 6.500 0 000-13zM5 8h6",
+};
+
+/** The shape says what the colour says; the word stands beside it. */
+export function SeverityIcon({ severity }: { severity: string }): JSX.Element {
+  return (
+    <svg class="icon" data-severity={severity} width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+      <path
+        d={SEVERITY_PATHS[severity] ?? SEVERITY_PATHS.info}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.5"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+    </svg>
+  );
+}

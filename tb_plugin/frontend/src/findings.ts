@@ -1,0 +1,68 @@
+// Findings as the page shows them: evidence with labels and units, and the way to the place where it can be seen.
+
+import { findByName, getSlice, type Finding, type Place, type Verdict, type WorkerKey } from "./api";
+import { bytes, count, DASH, duration, percent, rate } from "./format";
+import { navigate } from "./state";
+import { openStep } from "./tabs/open-step";
+
+export const SEVERITY_WORDS: Record<Verdict["severity"], string> = {
+  critical: "Critical",
+  warning: "Warning",
+  info: "Note",
+  ok: "Fine",
+  unknown: "Not measured",
+};
+
+/** Unit suffixes of evidence, the longest first: what the name says about the value. */
+const UNITS: [suffix: string, label: string, text: (value: number) => string][] = [
+  ["_ns_per_step", " a step", duration],
+  ["_bytes_per_hour", " an hour", bytes],
+  ["_bytes_per_s", "", rate],
+  ["_ns", "", duration],
+  ["_bytes", "", bytes],
+  ["_ratio", "", percent],
+];
+
+/** "lost_ns_per_step": 69298500 -> ["Lost a step", "69.3 ms"]. */
+export function evidenceRow(name: string, value: number | string | boolean | null): [label: string, text: string] {
+  const unit = UNITS.find(([suffix]) => name.endsWith(suffix));
+  const words = (unit ? name.slice(0, -unit[0].length) + unit[1] : name).replaceAll("_", " ");
+  const label = words.charAt(0).toUpperCase() + words.slice(1);
+  if (value === null) return [label, DASH];
+  if (typeof value === "boolean") return [label, value ? "yes" : "no"];
+  if (typeof value === "string") return [label, value];
+  if (unit) return [label, unit[2](value)];
+  return [label, Number.isInteger(value) ? count(value) : String(Math.round(value * 1000) / 1000)];
+}
+
+/** "up to 39.0 % of the step time, 69.3 ms a step"; null where it cannot be told. */
+export function gainText(finding: Finding): string | null {
+  const { gain } = finding;
+  if (!gain) return null;
+  const perStep = gain.ns_per_step === null ? "" : `, ${duration(gain.ns_per_step)} a step`;
+  return `up to ${percent(gain.ratio)}${perStep}`;
+}
+
+/** What a button that leads to a place says. */
+export function placeLabel(place: Place): string {
+  return place.what === "step" ? `Show step ${place.name}` : `Show ${place.what} ${place.name}`;
+}
+
+const ROOM = 4; // a slice is shown with so many times its own length around it
+
+/** Open the timeline at a place. Resolves to a sentence where the place is not in the recorded windows. */
+export async function openPlace(key: WorkerKey, originNs: string, place: Place): Promise<string | null> {
+  if (place.start_ns !== null) {
+    openStep(originNs, { start: [place.start_ns], duration: [place.duration_ns ?? 0] }, 0);
+    return null;
+  }
+  const { rows } = await findByName(key, place.name);
+  if (rows.length === 0) return `No ${place.what} of this name is in the recorded windows.`;
+  const row = rows[Math.floor(rows.length / 2)]; // the first one may be of a warm-up
+  const { origin_ns, start, dur } = await getSlice(key, row);
+  const width = Math.max(dur, 1) * (1 + 2 * ROOM);
+  const from = BigInt(origin_ns) + BigInt(Math.floor(start - Math.max(dur, 1) * ROOM));
+  const span = { start: from, fraction: 0, width };
+  navigate({ tab: "timeline", slice: row, of: null, span, find: place.name, rules: "e" });
+  return null;
+}

@@ -1,0 +1,173 @@
+// All findings: what is slow, why that is believed, what to do, what it would gain, and where to look.
+
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { Finding, Place, WorkerKey } from "../api";
+import { evidenceRow, gainText, openPlace, placeLabel, SEVERITY_WORDS } from "../findings";
+import { plural } from "../format";
+import { sentence } from "../resource";
+import { Icon, SeverityIcon } from "../ui/icons";
+
+const DEFINITION =
+  "What rules found in the numbers of this page, the most important first. Gains are upper bounds, and two findings may want the same time. docs/rules.md tells every rule and its thresholds.";
+
+interface At {
+  at: WorkerKey | null; // null: of a run as a whole, which has no timeline
+  originNs: string;
+}
+
+export function Findings({ findings, at, originNs }: { findings: readonly Finding[] } & At): JSX.Element {
+  return (
+    <section class="card findings-card" data-testid="findings-card">
+      <h2 title={DEFINITION}>
+        Findings <span class="faint">{findings.length > 0 && plural(findings.length, "finding")}</span>
+      </h2>
+      {findings.length === 0 ? (
+        <p class="all-good" data-testid="findings-none">
+          No rule found anything to tell. What bounds the step is said above.
+        </p>
+      ) : (
+        <ul class="findings" data-testid="findings">
+          {findings.map((finding) => (
+            <Row key={finding.rule} finding={finding} at={at} originNs={originNs} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Row({ finding, at, originNs }: { finding: Finding } & At): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const gain = gainText(finding);
+  const id = `finding-${finding.rule}`;
+  return (
+    <li class={`finding ${finding.severity}`} data-testid={id} data-severity={finding.severity}>
+      <button
+        type="button"
+        class="finding-head"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span class="finding-mark">
+          <SeverityIcon severity={finding.severity} />
+          {SEVERITY_WORDS[finding.severity]}
+        </span>
+        <span class="finding-message">{finding.message}</span>
+        <span class="finding-gain" title={finding.gain?.formula}>
+          {gain ?? <span class="faint">gain not known</span>}
+        </span>
+        <Icon shape="chevron" />
+      </button>
+      {isOpen && (
+        <div class="finding-body" id={id}>
+          <div>
+            <h3>What to do</h3>
+            <ol class="fixes">
+              {finding.fix.map((fix) => (
+                <li key={fix}>{fix}</li>
+              ))}
+            </ol>
+            {at && finding.places.length > 0 && (
+              <p class="places">
+                {finding.places.map((place) => (
+                  <PlaceButton
+                    key={`${place.what} ${place.name} ${place.start_ns}`}
+                    place={place}
+                    at={at}
+                    originNs={originNs}
+                  />
+                ))}
+              </p>
+            )}
+          </div>
+          <div>
+            <h3>Why</h3>
+            <Evidence finding={finding} />
+          </div>
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Evidence({ finding }: { finding: Finding }): JSX.Element {
+  const more = finding.more_workers > 0 ? ` and ${plural(finding.more_workers, "more worker")}` : "";
+  return (
+    <>
+      <table class="plain evidence">
+        <tbody>
+          {Object.entries(finding.evidence).map(([name, value]) => {
+            const [label, text] = evidenceRow(name, value);
+            return (
+              <tr key={name}>
+                <th scope="row">{label}</th>
+                <td data-value={value ?? undefined}>{text}</td>
+              </tr>
+            );
+          })}
+          {finding.gain && (
+            <tr>
+              <th scope="row">Gain at most</th>
+              <td>{finding.gain.formula}</td>
+            </tr>
+          )}
+          <tr>
+            <th scope="row">Confidence</th>
+            <td>
+              {finding.confidence}
+              {finding.weakened_by.length > 0 &&
+                `, weakened by the notes ${finding.weakened_by.map((code) => code.replaceAll("_", " ")).join(", ")}`}
+            </td>
+          </tr>
+          {finding.workers.length > 1 && (
+            <tr>
+              <th scope="row">Workers</th>
+              <td>
+                {finding.workers.join(", ")}
+                {more}
+              </td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+      {finding.counter_evidence.map((against) => (
+        <p key={against} class="faint">
+          But: {against}
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** Opens the timeline at a place; says so where the place is not there. */
+export function PlaceButton({ place, at, originNs }: { place: Place; at: WorkerKey; originNs: string }): JSX.Element {
+  const [problem, setProblem] = useState("");
+  const open = async () => {
+    try {
+      setProblem((await openPlace(at, originNs, place)) ?? "");
+    } catch (error) {
+      setProblem(sentence(error));
+    }
+  };
+  const label = placeLabel(place);
+  return (
+    <>
+      <button
+        type="button"
+        class="place"
+        title={`${label}, in the timeline`}
+        data-testid="place"
+        onClick={() => void open()}
+      >
+        {label}
+      </button>
+      {problem && (
+        <span class="faint" role="status">
+          {problem}
+        </span>
+      )}
+    </>
+  );
+}
