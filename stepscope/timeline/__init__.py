@@ -22,7 +22,7 @@ from stepscope.store import StreamReader
 from stepscope.timeline.context import context
 from stepscope.timeline.lanes import Lanes
 from stepscope.timeline.links import Connection, SegmentLinks
-from stepscope.timeline.live import LiveRows, Names
+from stepscope.timeline.live import LIVE_BASE, LiveStream, Names
 from stepscope.timeline.mirror import Mirror, mirrors_of
 from stepscope.timeline.segment import Rows, Segment
 
@@ -40,8 +40,6 @@ VIEW_SCHEMA = pa.schema(
     ]
 )
 
-#: Rows of the always-on stream are numbered from here, rows of deep windows from 0: both grow at their end.
-LIVE_BASE = 1 << 30
 #: The most rows that ``find`` lists.
 MAX_FOUND = 10_000
 
@@ -72,12 +70,11 @@ class Timeline:
         self.lanes = Lanes(worker.host, worker.pid, worker.rank)
         self.names = Names()
         self._live_reader: StreamReader | None = None
-        self._live = LiveRows()
+        self._live = LiveStream(self.names, self.lanes)
         self._monitor_version = 0
         self._windows_seen: set[str] = set()
         self._windows: list[Segment] = []
         self.mirrors: list[Mirror] = []
-        self._live_segment: Segment | None = None
         self._window_steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._links: dict[int, SegmentLinks] = {}  # by the segment's base
         self._training: set[int] = set()
@@ -238,12 +235,11 @@ class Timeline:
         table = self._live_reader.read()
         if table.num_rows == 0:
             return False
-        self._live.append(table, self.names)
-        events, tid, track = self._live.events(self.names)
-        lane = self.lanes.of_live(events, tid, track)
-        segment = Segment(events, lane, np.arange(len(self.names.texts), dtype=np.int32), LIVE_BASE)
-        self._links.pop(LIVE_BASE, None)
-        self._live_segment = segment
+        before = self._live.segments
+        self._live.append(table)
+        for segment in before:
+            if segment not in self._live.segments:
+                self._links.pop(segment.base, None)
         return True
 
     def _read_monitor(self, worker: Worker) -> bool:
@@ -263,7 +259,7 @@ class Timeline:
 
     def segments(self) -> list[Segment]:
         """The deep windows in the order in which they came, then the always-on stream."""
-        return self._windows if self._live_segment is None else [*self._windows, self._live_segment]
+        return [*self._windows, *self._live.segments]
 
     def drawn(self) -> list[Rows]:
         """The segments, and what of them is shown on a second lane."""
@@ -278,13 +274,9 @@ class Timeline:
 
     def steps(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Number, start and end of each step: those of the always-on stream, else those of the windows."""
-        live = self._live_segment
-        if live is not None:
-            rows = np.flatnonzero(live.events.kind == Kind.STEP)
-            rows = rows[np.argsort(live.events.ts_ns[rows], kind="stable")]
-            if len(rows):
-                return live.events.step[rows], live.events.ts_ns[rows], live.events.end_ns[rows]
-        parts = self._window_steps or [(np.empty(0, np.int64),) * 3]
+        parts = [_live_steps(segment.events) for segment in self._live.segments]
+        if not any(len(number) for number, _, _ in parts):
+            parts = self._window_steps or [(np.empty(0, np.int64),) * 3]
         return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))  # type: ignore[return-value]
 
     def locate(self, row: int) -> tuple[Segment, int]:
@@ -325,7 +317,7 @@ class Timeline:
         if int(events.kind[event]) in DEVICE_WORK:
             return 0
         inside = segment.children(event)
-        if segment is self._live_segment and events.kind[event] == Kind.STEP:
+        if segment.base >= LIVE_BASE and events.kind[event] == Kind.STEP:
             phases = self.lanes.phases_beside(int(segment.lane[event]))
             start_ns = int(events.ts_ns[event])
             inside = segment.within(phases, 0, start_ns, start_ns + int(events.dur_ns[event]))
@@ -409,6 +401,13 @@ def _join(parts: list[dict[str, np.ndarray]], pixel_ns: int) -> dict[str, np.nda
     out |= {k: np.add.reduceat(columns[k], first) for k in ("count", "busy")}
     out["end"] = np.maximum.reduceat(columns["end"], first)
     return out
+
+
+def _live_steps(events: Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number, start and end of the steps in always-on rows."""
+    rows = np.flatnonzero(events.kind == Kind.STEP)
+    rows = rows[np.argsort(events.ts_ns[rows], kind="stable")]
+    return events.step[rows], events.ts_ns[rows], events.end_ns[rows]
 
 
 def _marked_steps(events: Events, launches: Links) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

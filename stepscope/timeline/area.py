@@ -100,7 +100,7 @@ def _phases(
     """Time of the phases inside always-on steps, which lie on the lane below theirs."""
     out = np.zeros(len(events), np.int64)
     steps = np.flatnonzero(segment.events.kind[events] == Kind.STEP)
-    if len(steps) == 0 or segment.base != LIVE_BASE:
+    if len(steps) == 0 or segment.base < LIVE_BASE:
         return out
     lane = timeline.lanes.phases_beside(picked.lane)
     if lane == NONE or lane not in segment.rows_of:

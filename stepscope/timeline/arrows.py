@@ -30,7 +30,7 @@ def arrows(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None, li
     wanted = np.array(sorted(below(timeline, lanes)), dtype=np.int64)
     parts = []
     for segment in timeline.segments():
-        if segment.base == LIVE_BASE or segment.begin_ns >= t1_ns or segment.end_ns < t0_ns:
+        if segment.base >= LIVE_BASE or segment.begin_ns >= t1_ns or segment.end_ns < t0_ns:
             continue
         cause, effect, kind, at_ns = _pairs(timeline, segment)
         events = segment.events

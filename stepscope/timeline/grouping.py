@@ -25,7 +25,7 @@ def with_group(timeline: Timeline, table: pa.Table, by: str) -> pa.Table:
     group = np.zeros(len(rows), np.int32)
     for segment in timeline.segments():
         mine = np.flatnonzero((rows >= segment.base) & (rows < segment.base + len(segment.events)))
-        if len(mine) == 0 or segment.base == LIVE_BASE:
+        if len(mine) == 0 or segment.base >= LIVE_BASE:
             continue
         code, texts = _codes(timeline, segment, by)
         ids = np.array([labels.setdefault(text, len(labels)) for text in texts] or [0], dtype=np.int32)

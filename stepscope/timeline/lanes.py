@@ -15,7 +15,13 @@ import numpy as np
 
 from stepscope.resources import SeriesInfo
 from stepscope.schema import NONE, Events, Kind, Lane, Window
-from stepscope.timeline.live import TRACKS
+
+#: The lanes that the always-on rows of one thread are divided into, from the top. Steps and phases have lanes of their
+#: own because a region that spans several steps would push them off their row.
+TRACKS = ("Steps", "Phases", "Annotations")
+_TRACK_OF_KIND = np.full(256, 2, np.int64)
+_TRACK_OF_KIND[[Kind.STEP, Kind.OVERHEAD]] = 0
+_TRACK_OF_KIND[Kind.PHASE] = 1
 
 # Pids that stand for "no process in particular": text left out, frames without a thread, the profiler itself.
 _NO_PID = ("", "0", "-1")
@@ -76,8 +82,10 @@ class Lanes:
                 lane[rows] = self._annotations_of(events.lanes[source]).id
         return lane
 
-    def of_live(self, events: Events, tid: np.ndarray, track: np.ndarray) -> np.ndarray:
-        """The lane of each row of the always-on stream, shape (n,). The thread with most steps comes first."""
+    def of_live(self, events: Events, tid: np.ndarray) -> np.ndarray:
+        """The lane of each row of the always-on stream, of the thread ``tid``, both of shape (n,). The thread with most
+        steps among the first rows comes first."""
+        track = _TRACK_OF_KIND[events.kind]
         threads, code = np.unique(tid, return_inverse=True)
         code = code.reshape(-1)
         steps = np.bincount(code[track == 0], minlength=len(threads))
