@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch.nn.modules import module as nn_module
 
-from stepscope_torch.entrance import Entrance
+from stepscope_torch.entrance import Entrance, is_compiling
 from stepscope_torch.loop import FORWARD, MAX_ENTRIES, SAMPLED, Loop, forward_keys
-from stepscope_torch.part import Failed, Part, is_compiling
+from stepscope_torch.part import Failed, Part
 
 is_grad_enabled = torch.is_grad_enabled
 
@@ -51,6 +51,11 @@ class Forward(Part):
         for entrance in self._entrances:
             entrance.remove()
         self._entrances = []
+
+    @property
+    def modules(self) -> list[torch.nn.Module]:
+        """The outermost modules, as far as they are known."""
+        return [entrance.module for entrance in self._entrances]
 
     def _look(self) -> bool:
         """After each segment, until the first complete step: was a forward seen in it?"""

@@ -1,17 +1,12 @@
-"""What all hooks share: they can fail and be switched off one by one, and torch.compile traces them away."""
+"""What all hooks share: they can fail and be switched off one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from stepscope_torch.loop import Loop
 from stepscope_torch.patches import Patch
-
-# Dynamo takes it for True and drops what follows; it costs 27 ns, torch.compiler.is_compiling 75.
-is_compiling = torch.compiler.is_dynamo_compiling
 
 Failed = Callable[[str, Exception], None]
 

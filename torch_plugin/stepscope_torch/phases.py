@@ -16,6 +16,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from stepscope_torch.entrance import is_compiling
 from stepscope_torch.loop import (
     BACKWARD,
     BACKWARD_BEGIN,
@@ -29,7 +30,7 @@ from stepscope_torch.loop import (
     Loop,
     optimizer_keys,
 )
-from stepscope_torch.part import Failed, Part, is_compiling
+from stepscope_torch.part import Failed, Part
 from stepscope_torch.patches import Patch
 from stepscope_torch.steps import INPUT_WAIT
 

@@ -18,6 +18,8 @@ from stepscope_torch import environment
 from stepscope_torch.forward import Forward
 from stepscope_torch.loader import WaitedFor
 from stepscope_torch.loop import Loop
+from stepscope_torch.module_scopes import ModuleScopes
+from stepscope_torch.modules import EVERY, ModuleTimes
 from stepscope_torch.part import Part
 from stepscope_torch.phases import Backward, HostToDevice, InputWait, OptimizerStep
 from stepscope_torch.schedule import ScheduleLike, as_schedule
@@ -51,6 +53,8 @@ class Profiler:
         metadata: anything worth knowing about the run, such as hyperparameters; shown with it. Of all ranks and
             all recordings into the same folder the first one's stays.
         record_shapes, with_stack, profile_memory: what deep windows hold besides, as torch.profiler has them.
+        modules: times of the model's modules: host times of two steps in 50 (in N steps, for a number N of at
+            least 16), and with their operators and kernels in deep windows. False for neither.
 
     Nothing here raises into the training: what fails is switched off, says so once in the log and leaves a
     note in worker.json. The rank is that of torch.distributed, or the launcher's, or else 0 of 1.
@@ -72,6 +76,7 @@ class Profiler:
         record_shapes: bool = False,
         with_stack: bool = False,
         profile_memory: bool = False,
+        modules: bool | int = True,
     ) -> None:
         self.run = Path(run)
         self.model = model if isinstance(model, torch.nn.Module) else None
@@ -85,6 +90,7 @@ class Profiler:
             "with_stack": with_stack,
             "profile_memory": profile_memory,
         }
+        self.modules_every = EVERY if modules is True else int(modules)
         self._recorder: Recorder | None = None
         self._loop: Loop | None = None
         self._windows: DeepWindows | None = None
@@ -178,17 +184,23 @@ class Profiler:
         self._samples_told = 0
         self._recorder = recorder
         self._sessions = Sessions()
-        self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._sessions)
+        scopes = None  # with_stack shows modules by itself
+        if self.modules_every and not self.window_options["with_stack"]:
+            scopes = ModuleScopes(lambda: forward.modules)
+        self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._sessions, scopes)
         self._loop = loop = Loop(recorder, self._windows)
         loop.after_segment = [self._after_first_step]
         loop.checks = [self._check]
         self._input = InputWait(loop, self._part_failed)
+        forward = Forward(loop, self._part_failed, self.model, self._no_forward_found)
         self._parts = [
             self._input,
-            Forward(loop, self._part_failed, self.model, self._no_forward_found),
+            forward,
             Backward(loop, self._part_failed),
             OptimizerStep(loop, self._part_failed, self.optimizers),
         ]
+        if self.modules_every:
+            self._parts.append(ModuleTimes(loop, self._part_failed, lambda: forward.modules, self.modules_every))
         device_types = self._accelerators()
         if device_types:
             self._parts.append(HostToDevice(loop, self._part_failed, device_types))
@@ -215,6 +227,7 @@ class Profiler:
         return {
             "schedule": {name: getattr(plan, name) for name in plan.__dataclass_fields__},
             "monitor_interval_ms": self.monitor_interval_ms or None,
+            "modules_every": self.modules_every or None,
             **self.window_options,
         }
 

@@ -24,6 +24,7 @@ import stepscope.recorder as recorder_module
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 from stepscope_torch.handover import Handover
+from stepscope_torch.module_scopes import ModuleScopes
 from stepscope_torch.schedule import Schedule, next_window, steps_that_fit
 from stepscope_torch.scopes import close_scopes, scope
 from stepscope_torch.sessions import Sessions
@@ -39,11 +40,19 @@ _PROBE_S = 5.0
 class DeepWindows:
     """Takes the windows of a plan. All methods but ``finish`` are for the training thread."""
 
-    def __init__(self, recorder: Recorder, schedule: Schedule, options: dict[str, Any], sessions: Sessions) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        schedule: Schedule,
+        options: dict[str, Any],
+        sessions: Sessions,
+        modules: ModuleScopes | None = None,
+    ) -> None:
         self.recorder = recorder
         self.schedule = schedule
         self.options = options
         self.sessions = sessions
+        self.modules = modules
         self.handover = Handover(recorder)
         self.is_open = False
         self.taken = 0
@@ -184,6 +193,8 @@ class DeepWindows:
         self._thread = get_ident()
         self.is_open = True
         recorder_module.mirror = scope
+        if self.modules is not None:
+            self.modules.enter()
         self._began_ns = perf_counter_ns()
         self._record_stall("start", began, self._began_ns)
 
@@ -218,6 +229,8 @@ class DeepWindows:
         self.is_open = False
         recorder_module.mirror = None
         self._end_marker()
+        if self.modules is not None:
+            self.modules.leave()
         close_scopes()
         profile.add_metadata_json("stepscope", json.dumps(about))
         with self.sessions.own():
