@@ -87,6 +87,8 @@ class LiveStream:
         return Events.from_columns(columns, self._names.texts, [], self._args_values)
 
     def _joined(self, parts: list[_Part]) -> _Part:
+        if len(parts) == 1:
+            return parts[0]
         columns = {c: np.concatenate([getattr(part.events, c) for part in parts]) for c in COLUMN_DTYPES}
         return _Part(
             self._of_columns(columns),
