@@ -29,6 +29,7 @@ from stepscope.analysis.overhead import Overhead
 from stepscope.analysis.phases import Phases
 from stepscope.analysis.ranks import Excess, Imbalance, Rank
 from stepscope.analysis.resources import Resource
+from stepscope.analysis.sampled_modules import SampledModule
 from stepscope.analysis.stacks import OperatorStack
 from stepscope.analysis.steps import Steps
 from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchronisation
@@ -86,6 +87,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),
     ("Operators by call stack", "workers[].operator_stacks[]", "", OperatorStack),
     ("Modules", "workers[].modules[]", "", Module),
+    ("Modules in sampled steps", "workers[].sampled_modules[]", "", SampledModule),
     ("Memory", "workers[].memory[]", "", DeviceMemory),
     ("Annotations", "workers[].annotations[]", "", Annotation),
     ("Trust", "workers[].trust", "", Trust),

@@ -18,7 +18,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "communication": ("communication",),
     "launches": ("launches", "synchronisation"),
     "operators": ("operators", "operators_by_shape", "operator_stacks"),
-    "modules": ("modules",),
+    "modules": ("modules", "sampled_modules"),
     "memory": ("memory",),
     "annotations": ("annotations",),
     "resources": ("resources",),

@@ -50,6 +50,7 @@ def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
         ("Memory copies", _copies(worker)),
         ("Top operators", _operators(worker)),
         ("Top modules", _modules(worker)),
+        ("Top modules, host time in sampled steps", _sampled_modules(worker)),
         ("Memory allocated in the windows", _memory(worker)),
         ("Annotations", _annotations(worker)),
         ("Data quality", _quality(worker, summary.get("problems", []))),
@@ -269,6 +270,16 @@ def _modules(worker: dict[str, Any]) -> list[str]:
         times = [m[f"{part}_{side}_total_ns"] for part in ("forward", "backward")]
         calls = "" if m["calls"] is None else f"{m['calls']:,}"
         rows.append([fmt.name("/".join(m["path"][-3:])), *("-" if t is None else fmt.time(t) for t in times), calls])
+    return fmt.table(rows, right=(1, 2, 3)) if modules else []
+
+
+def _sampled_modules(worker: dict[str, Any]) -> list[str]:
+    """Where no deep window tells of modules: what the always-on stream has of them."""
+    modules = [] if worker["modules"] else worker["sampled_modules"] or []
+    rows = [["", "forward a step", "without inner modules", "calls a step"]]
+    for m in modules[:TOP]:
+        times = [fmt.time(m[f"forward_host_{part}_ns"] / m["steps"]) for part in ("total", "self")]
+        rows.append([fmt.name(m["name"]), *times, f"{m['calls'] / m['steps']:,.3g}"])
     return fmt.table(rows, right=(1, 2, 3)) if modules else []
 
 

@@ -50,6 +50,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "operator_stacks": None,
         "modules": None,
         "modules_total": None,
+        "sampled_modules": None,
         "memory": None,
         "annotations": [],
         "step_time_ns": None,

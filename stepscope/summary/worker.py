@@ -40,6 +40,7 @@ from stepscope.analysis.quality import (
     step_notes,
 )
 from stepscope.analysis.queues import queue_order
+from stepscope.analysis.sampled_modules import sampled_modules
 from stepscope.analysis.stacks import operator_stacks
 from stepscope.analysis.step_collectives import step_collectives
 from stepscope.analysis.steps import find_steps
@@ -141,6 +142,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     memory_of = attempt("memory", lambda c: memory(c, owners), capture)
     noted(memory_notes(memory_of, events))
     noted(event_notes(events))
+    sampled_list = attempt("sampled modules", sampled_modules, live)
     annotation_list = attempt("annotations", annotation_times, live, events)
     activity = attempt("step activity", activity_by_step, events, steps)
     phase_rows = attempt("step phases", phase_rows_of, live, capture, steps, links, backward, meta.get("phases", ()))
@@ -186,6 +188,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "operator_stacks": plain(stacks),
         "modules": plain(module_list and module_list[0]),
         "modules_total": module_list and module_list[1],
+        "sampled_modules": plain(sampled_list),
         "memory": plain(memory_of),
         "annotations": plain(annotation_list),
         "step_time_ns": step_time([steps]),
