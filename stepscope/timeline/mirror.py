@@ -44,8 +44,10 @@ def mirrors_of(segment: Segment, links: SegmentLinks, lanes: Lanes) -> list[Mirr
     found = []
     for device in sorted({parent for parent in parents.values() if parent is not None}):
         streams = [lane for lane, parent in parents.items() if parent == device]
-        launching = np.unique(calls[np.isin(segment.lane[runs], streams)])
+        launching = calls[np.isin(segment.lane[runs], streams)]
         threads = np.unique(segment.lane[launching])
-        around = annotations[np.isin(segment.lane[annotations], threads)]
-        found.append(Mirror(segment, lanes.host_of(device), np.union1d(launching, around)))
+        shown = np.zeros(len(segment.events), bool)  # np.unique of as many numbers takes twenty times as long
+        shown[launching] = True
+        shown[annotations[np.isin(segment.lane[annotations], threads)]] = True
+        found.append(Mirror(segment, lanes.host_of(device), np.flatnonzero(shown)))
     return found
