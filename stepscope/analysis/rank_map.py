@@ -12,15 +12,18 @@ from stepscope.schema import NONE
 
 @dataclass(frozen=True, eq=False)
 class RankMap:
-    """Equally long stretches of consecutive steps, each a column; arrays have one entry a column.
+    """Equally many consecutive steps each column, of those that some worker measured; arrays have one entry a column.
 
     Attributes:
-        first, last: positions of the first and the last step of each stretch among all steps.
-        mean, min, max: over all steps and workers that measured them; NaN and ``NONE`` where there are none.
+        count: steps that some worker measured.
+        first, last: positions of the first and the last step of each column among all steps.
+        mean, min, max: over the column's steps and the workers that measured them.
         slowest: the worker that was the slowest in most of these steps (the first of several), ``NONE`` without any.
         cells: shape (workers, columns), the mean over the worker's steps, NaN where it measured none.
+        column_of: the column of every step of the run, ``NONE`` where it is in none.
     """
 
+    count: int
     first: np.ndarray
     last: np.ndarray
     mean: np.ndarray
@@ -28,55 +31,56 @@ class RankMap:
     max: np.ndarray
     slowest: np.ndarray
     cells: np.ndarray
+    column_of: np.ndarray
 
 
 def rank_map(found: Measures, measure: str, offset: int, limit: int, columns: int) -> RankMap:
-    """The map of ``limit`` steps from ``offset`` on, in at most so many columns.
+    """The map of ``limit`` measured steps from ``offset`` on, in at most so many columns.
 
     Args:
         found: the steps of the workers.
         measure: one of ``found.names``.
-        offset, limit: which steps.
+        offset, limit: which of the measured steps.
         columns: the most columns; there are fewer where there are fewer steps.
     """
     at, values = found.alignment, found.values(measure)
-    begin, end = min(offset, len(at.id)), min(offset + limit, len(at.id))
-    steps, width = end - begin, min(columns, end - begin)
-    stretch = np.arange(steps) * width // max(steps, 1)  # of each shown step
-    own = np.flatnonzero((values != NONE) & (at.column >= begin) & (at.column < end))
-    column, value, worker = stretch[at.column[own] - begin], values[own], at.worker[own]
-    count = np.bincount(column, minlength=width)
-    low, high = np.full(width, np.iinfo(np.int64).max), np.full(width, NONE, np.int64)
-    np.minimum.at(low, column, value)
-    np.maximum.at(high, column, value)
-    cell = worker * width + column
-    in_cell = np.bincount(cell, minlength=at.workers * width)
-    first = np.flatnonzero(np.diff(stretch, prepend=-1))
+    spread = found.spread(measure)
+    measured = np.flatnonzero(spread.workers)
+    steps = measured[offset : offset + limit]
+    width = min(columns, len(steps))
+    stretch = np.arange(len(steps)) * width // max(len(steps), 1)
+    column_of = np.full(len(at.id), NONE, np.int64)
+    column_of[steps] = stretch
+    begins = np.flatnonzero(np.diff(stretch, prepend=-1))
+    ends = np.append(begins[1:], len(steps))[: len(begins)] - 1
+    count, total = spread.workers[steps], spread.mean[steps] * spread.workers[steps]
+    own = np.flatnonzero((values != NONE) & (column_of[at.column] != NONE))
+    cell = at.worker[own] * width + column_of[at.column[own]]
     return RankMap(
-        first=begin + first,
-        last=begin + np.append(first[1:], steps)[: len(first)] - 1,
-        mean=_ratio(np.bincount(column, value, width), count),
-        min=np.where(count > 0, low, NONE),
-        max=high,
-        slowest=_most_often(found.spread(measure).slowest[begin:end], stretch, at.workers, width),
-        cells=_ratio(np.bincount(cell, value, at.workers * width), in_cell).reshape(at.workers, width),
+        count=len(measured),
+        first=steps[begins],
+        last=steps[ends],
+        mean=_ratio(np.bincount(stretch, total, width), np.bincount(stretch, count, width)),
+        min=np.minimum.reduceat(spread.min[steps], begins) if width else steps,
+        max=np.maximum.reduceat(spread.max[steps], begins) if width else steps,
+        slowest=_most_often(spread.slowest[steps], stretch, at.workers, width),
+        cells=_ratio(
+            np.bincount(cell, values[own], at.workers * width), np.bincount(cell, minlength=at.workers * width)
+        ).reshape(at.workers, width),
+        column_of=column_of,
     )
 
 
 def part_means(found: Measures, shown: RankMap) -> dict[str, np.ndarray]:
     """Of each part of the step (``activity.<class>``, ``phase.<phase>``) the mean over all workers and steps of each
     column of a map, NaN where none measured it."""
-    at = found.alignment
-    edges = np.append(shown.first, shown.last[-1:] + 1)
-    column = np.searchsorted(edges, at.column, "right") - 1
-    inside = (column >= 0) & (column < len(shown.first))
+    column, width = shown.column_of[found.alignment.column], len(shown.first)
     out = {}
     for part in found.names:
         if "." in part:
             values = found.values(part)
-            own = inside & (values != NONE)
-            total = np.bincount(column[own], values[own], len(shown.first))
-            out[part] = _ratio(total, np.bincount(column[own], minlength=len(shown.first)))
+            own = (column != NONE) & (values != NONE)
+            out[part] = _ratio(np.bincount(column[own], values[own], width), np.bincount(column[own], minlength=width))
     return out
 
 

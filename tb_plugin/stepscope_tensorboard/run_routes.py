@@ -102,7 +102,8 @@ def steps_impl(whole: WholeRun, measure: str | None, offset: int, limit: int, co
     return {
         "of": measure,
         "aligned_by": found.alignment.by,
-        "count": len(ids),
+        "count": shown.count,
+        "of_steps": len(ids),
         "first": shown.first.tolist(),
         "last": shown.last.tolist(),
         "first_id": ids[shown.first].tolist(),

@@ -62,7 +62,8 @@ export interface RunSummary {
 export interface RunSteps {
   of: string;
   aligned_by: "id" | "position";
-  count: number;
+  count: number; // steps that were measured
+  of_steps: number;
   first: number[];
   last: number[];
   first_id: number[];
@@ -109,6 +110,11 @@ export function partLabel(family: Family, part: string): string {
 /** How a worker is called among its peers. */
 export function rankName(ranks: Pick<Ranks, "rank" | "worker">, i: number): string {
   return ranks.rank[i] === null ? ranks.worker[i] : `Rank ${ranks.rank[i]}`;
+}
+
+/** How a stretch of steps is called on an axis. */
+export function stretchTick(steps: RunSteps, i: number): string {
+  return (steps.first_id[i] + (steps.aligned_by === "id" ? 0 : 1)).toLocaleString("en-US");
 }
 
 /** "step 7" or "steps 7 to 9"; steps without numbers are counted from 1. */

@@ -6,6 +6,7 @@ import { CHART_COLORS, CHART_FONT } from "./echarts";
 
 export const LABELS = 64; // pixels on the left
 export const AXIS = 22; // pixels below
+export const TOP = 6; // pixels above: half a label
 const SHADES = 32;
 const MOST_ROW = 18;
 const LEAST_LABEL = 13; // pixels between two labels
@@ -81,7 +82,7 @@ export function drawMap(
   const colors = CHART_COLORS[theme];
   const palette = shades(theme, shading.scale);
   const each = (width - LABELS) / Math.max(1, columns);
-  const height = cells.length * row;
+  const height = TOP + cells.length * row;
   ctx.fillStyle = CANVAS[theme];
   ctx.fillRect(0, 0, width, height + AXIS);
   const gap = row >= 6 ? 1 : 0;
@@ -91,7 +92,7 @@ export function drawMap(
       if (value === null) continue; // not measured: the background
       ctx.fillStyle = palette[shadeIndex(value, shading)];
       const left = LABELS + Math.round(c * each);
-      ctx.fillRect(left, r * row, LABELS + Math.round((c + 1) * each) - left, row - gap);
+      ctx.fillRect(left, TOP + r * row, LABELS + Math.round((c + 1) * each) - left, row - gap);
     }
   });
   ctx.font = `11px ${CHART_FONT}`;
@@ -99,7 +100,7 @@ export function drawMap(
   ctx.textBaseline = "middle";
   ctx.textAlign = "right";
   const every = Math.ceil(LEAST_LABEL / row);
-  for (let r = 0; r < cells.length; r += every) ctx.fillText(it.names[r], LABELS - 8, r * row + row / 2);
+  for (let r = 0; r < cells.length; r += every) ctx.fillText(it.names[r], LABELS - 8, TOP + r * row + row / 2);
   ctx.textAlign = "center";
   let free = LABELS;
   for (let c = 0; c < columns; c += Math.max(1, Math.ceil(columns / 10))) {
@@ -111,6 +112,6 @@ export function drawMap(
   if (it.at) {
     ctx.strokeStyle = colors.text;
     ctx.lineWidth = 1.5;
-    ctx.strokeRect(LABELS + it.at.column * each, it.at.rank * row, Math.max(3, each), Math.max(3, row));
+    ctx.strokeRect(LABELS + it.at.column * each, TOP + it.at.rank * row, Math.max(3, each), Math.max(3, row));
   }
 }

@@ -2,24 +2,19 @@
 
 import { axisDuration, duration } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
-import { rankName, stretchName, type Ranks, type RunSteps } from "../run";
+import { rankName, stretchName, stretchTick, type Ranks, type RunSteps } from "../run";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
-
-/** Where a stretch of steps stands on the axis. */
-export const stretchX = (steps: RunSteps, i: number) => (steps.first_id[i] + steps.last_id[i]) / 2;
 
 export function bandOption(steps: RunSteps, ranks: Ranks, theme: Theme): Option {
   const colors = CHART_COLORS[theme];
   const [color] = SERIES_COLORS[theme];
-  const xs = steps.first.map((_, i) => stretchX(steps, i));
   const line = (name: string, values: (number | null)[], more: Record<string, unknown>) => ({
     type: "line",
     name,
-    data: xs.map((x, i) => [x, values[i]]),
+    data: values,
     symbol: "circle",
     symbolSize: 5,
-    showSymbol: xs.length === 1,
-    connectNulls: false,
+    showSymbol: values.length === 1,
     itemStyle: { color },
     ...more,
   });
@@ -41,24 +36,16 @@ export function bandOption(steps: RunSteps, ranks: Ranks, theme: Theme): Option 
       return rows;
     }),
     xAxis: axis(theme, {
-      type: "value",
-      min: "dataMin",
-      max: "dataMax",
-      minInterval: 1,
+      type: "category",
+      boundaryGap: true, // as the columns of the map below it
+      data: steps.first.map((_, i) => stretchTick(steps, i)),
       splitLine: { show: false },
-      axisLabel: {
-        color: colors.faint,
-        fontSize: 11,
-        hideOverlap: true,
-        formatter: (x: number) => (Number.isInteger(x) ? x.toLocaleString("en-US") : ""),
-      },
     }),
     yAxis: axis(theme, {
       type: "value",
       min: 0,
       axisLabel: { color: colors.faint, fontSize: 11, formatter: axisDuration },
     }),
-    dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, filterMode: "none" }],
     series: [
       line("Mean", steps.mean, { lineStyle: { width: 1.5, color }, z: 3 }),
       line("Least", steps.min, edge),

@@ -2,7 +2,7 @@
 
 import { axisDuration, duration, percent } from "../format";
 import { ACTIVITY_COLORS, PHASE_COLORS, type Theme } from "../palette";
-import { partLabel, stretchName, type Family, type RunSteps } from "../run";
+import { partLabel, stretchName, stretchTick, type Family, type RunSteps } from "../run";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
 
 export function partsOption(steps: RunSteps, family: Family, theme: Theme): Option {
@@ -10,7 +10,6 @@ export function partsOption(steps: RunSteps, family: Family, theme: Theme): Opti
   const fills = (family === "phase" ? PHASE_COLORS : ACTIVITY_COLORS)[theme] as Record<string, string>;
   const told = Object.entries(steps[family]).filter(([, values]) => values.some((value) => (value ?? 0) > 0));
   const measured = steps.first.map((_, i) => i).filter((i) => told.some(([, values]) => values[i] !== null));
-  const label = (i: number) => (steps.first_id[i] + (steps.aligned_by === "id" ? 0 : 1)).toLocaleString("en-US");
   return {
     ...baseOption(theme, true),
     legend: {
@@ -34,7 +33,11 @@ export function partsOption(steps: RunSteps, family: Family, theme: Theme): Opti
         ]),
       ];
     }),
-    xAxis: axis(theme, { type: "category", data: measured.map(label), splitLine: { show: false } }),
+    xAxis: axis(theme, {
+      type: "category",
+      data: measured.map((i) => stretchTick(steps, i)),
+      splitLine: { show: false },
+    }),
     yAxis: axis(theme, {
       type: "value",
       min: 0,

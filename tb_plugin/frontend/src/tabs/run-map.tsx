@@ -10,11 +10,12 @@ import {
   rowHeight,
   shades,
   shadingOf,
+  TOP,
   type Scale,
   type Shading,
 } from "../charts/rank-map";
 import { duration, percent, plural } from "../format";
-import { measureLabel, rankName, stretchName, type Ranks, type RunSteps } from "../run";
+import { measureLabel, rankName, stretchName, stretchTick, type Ranks, type RunSteps, type RunSummary } from "../run";
 import { theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 
@@ -35,9 +36,8 @@ export function RunMap(props: {
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<Place | null>(null);
   const row = rowHeight(ranks.worker.length, props.room);
-  const height = ranks.worker.length * row + AXIS;
+  const height = TOP + ranks.worker.length * row + AXIS;
   const shading = useMemo(() => shadingOf(steps.cells, steps.mean, scale), [steps, scale]);
-  const shift = steps.aligned_by === "id" ? 0 : 1;
   const now = theme.value;
 
   useEffect(() => {
@@ -58,7 +58,7 @@ export function RunMap(props: {
       mean: steps.mean,
       shading,
       names: ranks.rank.map((rank) => (rank === null ? "?" : String(rank))),
-      ticks: steps.first_id.map((id) => (id + shift).toLocaleString("en-US")),
+      ticks: steps.first.map((_, i) => stretchTick(steps, i)),
       at,
     });
   }, [width, height, now, steps, shading, ranks, at]);
@@ -67,8 +67,8 @@ export function RunMap(props: {
   const last = ranks.worker.length - 1;
   const move = (event: PointerEvent) => {
     const column = Math.floor(((event.offsetX - LABELS) / Math.max(1, width - LABELS)) * columns);
-    const rank = Math.floor(event.offsetY / row);
-    setAt(column >= 0 && column < columns && rank <= last ? { rank, column } : null);
+    const rank = Math.floor((event.offsetY - TOP) / row);
+    setAt(column >= 0 && column < columns && rank >= 0 && rank <= last ? { rank, column } : null);
   };
   const onKey = (event: KeyboardEvent) => {
     const by: Record<string, [number, number]> = {
@@ -128,7 +128,7 @@ function Tip(props: { steps: RunSteps; ranks: Ranks; at: Place; width: number; r
       style={{
         left: left ? undefined : `${x + 14}px`,
         right: left ? `${width - x + 14}px` : undefined,
-        top: `${at.rank * props.row + 14}px`,
+        top: `${TOP + at.rank * props.row + 14}px`,
       }}
     >
       <div class="tip-title">
@@ -173,4 +173,15 @@ function Key({ shading }: { shading: Shading }): JSX.Element {
       </span>
     </p>
   );
+}
+
+/** The cells of a map, for its card. */
+export function mapNumbers(steps: RunSteps, run: RunSummary) {
+  return {
+    columns: [
+      { label: "Worker", unit: "text" as const },
+      ...steps.first.map((_, i) => ({ label: stretchName(steps, i), unit: "ns" as const })),
+    ],
+    rows: steps.cells.map((cells, i) => [rankName(run.ranks, i), ...cells]),
+  };
 }

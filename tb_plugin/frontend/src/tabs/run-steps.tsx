@@ -8,8 +8,6 @@ import { DEFINITIONS } from "../definitions";
 import {
   measureLabel,
   partLabel,
-  rankName,
-  stretchName,
   useRunSteps,
   useRunSummary,
   type Family,
@@ -20,7 +18,7 @@ import { adjust, nav, openWorker, theme } from "../state";
 import { Card } from "../ui/card";
 import { Absent, Await } from "../ui/states";
 import { Toggle } from "../ui/toggle";
-import { RunMap } from "./run-map";
+import { mapNumbers, RunMap } from "./run-map";
 import { Band, bandNumbers } from "./run-summary";
 
 const COLUMNS = 240;
@@ -133,16 +131,6 @@ function basis(steps: RunSteps): string {
   return steps.aligned_by === "id"
     ? `${what}Down: ranks. Across: step numbers.`
     : `${what}Down: ranks. Across: steps by their position, since some have no number.`;
-}
-
-function mapNumbers(steps: RunSteps, run: RunSummary) {
-  return {
-    columns: [
-      { label: "Worker", unit: "text" as const },
-      ...steps.first.map((_, i) => ({ label: stretchName(steps, i), unit: "ns" as const })),
-    ],
-    rows: steps.cells.map((cells, i) => [rankName(run.ranks, i), ...cells]),
-  };
 }
 
 /** What the mean step of all workers is made of. */

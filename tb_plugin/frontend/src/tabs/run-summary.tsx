@@ -1,6 +1,6 @@
 // The Summary tab of a run as a whole: how even its workers are, who is slow, and why.
 
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { bandOption } from "../charts/run-band";
 import { Chart } from "../charts/echarts";
@@ -11,9 +11,14 @@ import { openWorker, theme } from "../state";
 import { Card, type CardData } from "../ui/card";
 import { Cards } from "../ui/cards";
 import { Absent, Await } from "../ui/states";
+import { mapNumbers, RunMap } from "./run-map";
 import { RankTable, reasonText, signed } from "./run-table";
 
 const MOST_NAMED = 8;
+const MOST_OTHERS = 3;
+const MAP_COLUMNS = 120;
+const MAP_ROOM = 200; // pixels
+const NOTABLE = 0.02; // of the median step
 
 export function RunSummaryTab(): JSX.Element {
   const summary = useRunSummary();
@@ -28,6 +33,7 @@ export function RunSummaryTab(): JSX.Element {
             <Cards>
               <StepTimeBand of={steps} run={run} />
               <Slowest run={run} />
+              <ComparedMap run={run} />
             </Cards>
             <RankTable run={run} onOpen={(rank) => openWorker(run.run, run.ranks.worker[rank])} />
             <Quality run={run} />
@@ -56,7 +62,7 @@ export function Verdict({ run }: { run: RunSummary }): JSX.Element {
       <p>
         {uneven && worst !== null ? (
           <>
-            <button type="button" class="link" onClick={() => openWorker(run.run, ranks.worker[worst])}>
+            <button type="button" onClick={() => openWorker(run.run, ranks.worker[worst])}>
               {rankName(ranks, worst)}
             </button>{" "}
             holds the others up: it is the slowest in {count(ranks.slowest[worst])} of {plural(found.steps, "step")},{" "}
@@ -67,6 +73,7 @@ export function Verdict({ run }: { run: RunSummary }): JSX.Element {
           <>The workers are even: no worker is slow in a way that matters.</>
         )}
       </p>
+      <Others run={run} but={uneven ? worst : null} />
       <p class="faint" title={DEFINITIONS.imbalance}>
         In each step the slowest worker takes {duration(found.excess_ns)} ({percent(found.ratio)} of its time) more than
         the mean of all, compared by the {measureLabel(found.measure).toLowerCase()} over {plural(found.steps, "step")}.
@@ -80,6 +87,32 @@ export function Verdict({ run }: { run: RunSummary }): JSX.Element {
         </p>
       )}
     </div>
+  );
+}
+
+/** Other workers with a part that takes notably more than that of the median worker. */
+function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Element | null {
+  const { ranks } = run;
+  const least = NOTABLE * (run.step_time_ns?.p50 ?? Infinity);
+  const notable = ranks.worker
+    .map((_, i) => i)
+    .filter((i) => i !== but && (ranks.excess_ns[i] ?? 0) >= least && reasonText(ranks, i) !== null);
+  if (notable.length === 0) return null;
+  notable.sort((a, b) => (ranks.excess_ns[b] ?? 0) - (ranks.excess_ns[a] ?? 0));
+  return (
+    <p data-testid="run-others">
+      {but === null ? "Some" : "Also"} spend more time a step than the median worker:{" "}
+      {notable.slice(0, MOST_OTHERS).map((i, at) => (
+        <Fragment key={ranks.worker[i]}>
+          {at > 0 && ", "}
+          <button type="button" onClick={() => openWorker(run.run, ranks.worker[i])}>
+            {rankName(ranks, i)}
+          </button>{" "}
+          in {reasonText(ranks, i)}
+        </Fragment>
+      ))}
+      {notable.length > MOST_OTHERS && `, and ${plural(notable.length - MOST_OTHERS, "other")}`}.
+    </p>
   );
 }
 
@@ -213,6 +246,7 @@ export function Band({ steps, run, height }: { steps: RunSteps; run: RunSummary;
       />
       <p class="chart-note">
         Line: mean of all workers. Band: from the fastest to the slowest.
+        {steps.count < steps.of_steps && ` Measured in ${count(steps.count)} of ${plural(steps.of_steps, "step")}.`}
         {steps.first.length < steps.count &&
           ` Each point stands for ${plural(Math.ceil(steps.count / steps.first.length), "step")}.`}
       </p>
@@ -242,6 +276,32 @@ export function bandNumbers(steps: RunSteps, run: RunSummary): CardData {
       ];
     }),
   };
+}
+
+/** The measure that workers are compared by, over ranks and steps. */
+function ComparedMap({ run }: { run: RunSummary }): JSX.Element {
+  const found = useRunSteps(run.compared_by, MAP_COLUMNS);
+  const { value } = found;
+  return (
+    <Card
+      title="Ranks and steps"
+      definition={DEFINITIONS.rankMap}
+      basis={`${measureLabel(run.compared_by)}, against the mean of all workers in the same step`}
+      data={value ? () => mapNumbers(value, run) : undefined}
+    >
+      <Await of={found} what="the steps">
+        {(steps) => (
+          <RunMap
+            steps={steps}
+            ranks={run.ranks}
+            scale="share"
+            room={MAP_ROOM}
+            onOpen={(rank) => openWorker(run.run, run.ranks.worker[rank])}
+          />
+        )}
+      </Await>
+    </Card>
+  );
 }
 
 /** How often each worker is the slowest. */

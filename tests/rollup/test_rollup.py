@@ -1,0 +1,176 @@
+"""Rollups on disk: what they hold, when they hold still, and where they may lie."""
+
+import os
+import random
+
+import pytest
+
+from stepscope import rollup
+from stepscope.rollup import build, files
+from stepscope.runs import find_runs, open_run
+from stepscope.schema import Kind
+from stepscope.summary import analyse_worker, overview, summarize
+from stepscope.summary.rollup import rollup_of
+from tests.builders import TraceBuilder
+from tests.generated import Training
+from tests.recorded import RecordedRun
+
+
+def record(path, rank=0, steps=4, step_us=100, window=None, **meta):
+    run = RecordedRun(path, rank=rank, pid=4000 + rank, phases=["input_wait", "forward"], **meta)
+    for i in range(steps):
+        run.step(i, i * step_us, step_us, input_wait=(i * step_us, 10), forward=(i * step_us + 20, 40 + rank))
+    if window is not None:
+        run.flush().window(window)
+    return run.end()
+
+
+def kept(path):
+    return sorted(p.name for p in path.rglob("rollup.arrow*"))
+
+
+class TestSameNumbers:
+    @pytest.mark.parametrize("seed", range(6))
+    def test_of_a_run_from_rollups_and_from_the_full_analysis(self, tmp_path, seed):
+        chance = random.Random(seed)
+        for rank in range(chance.randrange(2, 5)):
+            training = Training(chance.randrange(10**6), steps=chance.randrange(1, 5), rank=rank)
+            run = RecordedRun(tmp_path / "run", rank=rank, pid=4000 + rank, world_size=6, phases=["input_wait"])
+            for i in range(chance.randrange(4)):
+                run.step(100 + i, 10**6 + i * 50, 40 + chance.randrange(9), input_wait=(10**6 + i * 50, 5))
+            run.sample(7, {("cpu", -1): chance.random()}).flush().window(training.trace).end()
+        run = open_run(tmp_path / "run")
+        full = summarize(run)
+        rollup.rollups(run.workers)  # the first time they are made, the second time read
+        short = overview(run, rollup.rollups(open_run(tmp_path / "run").workers))
+        for name in ("run", "step_time_ns", "micro_step_time_ns", "across_workers", "problems"):
+            assert short[name] == full[name], name
+        for mine, theirs in zip(short["workers"], full["workers"], strict=True):
+            shared = mine.keys() & theirs.keys() - {"memory", "communication", "resources"}
+            assert {n: mine[n] for n in shared} == {n: theirs[n] for n in shared}
+
+    def test_of_a_worker_as_it_is_stored(self, tmp_path):
+        record(tmp_path / "run", window=Training(3).trace)
+        (worker,) = open_run(tmp_path / "run").workers
+        made = rollup_of(analyse_worker(worker))
+        rollup.make(worker)
+        read = rollup.read(worker)
+        assert (read.kernels, read.labels) == (made.kernels, made.labels)
+        assert read.about | {"resources": {}} == made.about
+        assert {n: v.tolist() for n, v in read.steps.items()} == {n: v.tolist() for n, v in made.steps.items()}
+        for name in ("collective_step", "collective", "collective_ns", "micro_step", "micro_ns"):
+            assert getattr(read, name).tolist() == getattr(made, name).tolist(), name
+
+
+class TestState:
+    def test_holds_while_the_files_stay_and_survives_a_copy(self, tmp_path):
+        record(tmp_path / "run")
+        (worker,) = open_run(tmp_path / "run").workers
+        assert rollup.read(worker) is None
+        rollup.make(worker)
+        for path in (tmp_path / "run").rglob("*"):
+            os.utime(path, (1, 1))
+        os.rename(tmp_path / "run", tmp_path / "copied")
+        assert len(rollup.read(open_run(tmp_path / "copied").workers[0])) == 4
+
+    def test_ends_when_something_comes_in(self, tmp_path):
+        run = record(tmp_path / "run")
+        (worker,) = open_run(tmp_path / "run").workers
+        rollup.make(worker)
+        run.step(9, 900, 100).flush()
+        assert rollup.read(worker) is None
+        assert len(files.read_any(worker)[1]) == 4
+        rollup.make(worker)
+        assert len(rollup.read(worker)) == 5
+        run.window(TraceBuilder().step(9, 900, 100))
+        assert rollup.read(worker) is None
+
+    def test_a_damaged_or_foreign_one_is_made_anew(self, tmp_path):
+        record(tmp_path / "run")
+        (worker,) = open_run(tmp_path / "run").workers
+        rollup.make(worker)
+        path = worker.folder.path / "rollup.arrow"
+        whole = path.read_bytes()
+        for broken in (b"", b"nothing", whole[: len(whole) // 2], whole[:-9]):
+            path.write_bytes(broken)
+            assert rollup.read(worker) is None
+        assert len(rollup.rollups([worker])[0]) == 4
+        assert path.read_bytes() == whole
+
+
+class TestPlaces:
+    def test_a_folder_that_cannot_be_written(self, tmp_path, monkeypatch):
+        record(tmp_path / "run")
+        (worker,) = open_run(tmp_path / "run").workers
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        (worker.folder.path / "rollup.arrow").mkdir()  # what even root cannot replace by a file
+        rollup.make(worker)
+        assert kept(tmp_path / "run") == ["rollup.arrow"]  # and nothing half written
+        assert kept(tmp_path / "cache") == ["rollup.arrow"]
+        assert len(rollup.read(worker)) == 4
+
+    def test_of_a_trace_file_lies_in_its_cache_entry(self, tmp_path):
+        trace = TraceBuilder(rank=0).step(1, 0, 100).write(tmp_path / "run" / "a.pt.trace.json")
+        (plain,) = open_run(trace.parent).workers
+        assert not rollup.is_kept(plain)
+        assert len(rollup.make(plain)) == 1
+        assert kept(tmp_path) == []  # nobody asked for a cache
+        ((cached,),) = (run.workers for run in find_runs(tmp_path))
+        rollup.make(cached)
+        assert len(kept(tmp_path / "run" / ".stepscope")) == 1
+        assert len(rollup.read(cached)) == 1
+
+
+def test_a_worker_that_cannot_be_read_has_no_steps_and_says_why(tmp_path):
+    TraceBuilder(rank=0).step(1, 0, 100).write(tmp_path / "a.pt.trace.json")
+    (tmp_path / "b.pt.trace.json").write_text("no trace")
+    run = open_run(tmp_path)
+    good, bad = rollup.rollups(run.workers)
+    assert (len(good), len(bad)) == (1, 0)
+    short, full = overview(run, [good, bad]), summarize(run)
+    assert short["workers"][1]["quality"] == full["workers"][1]["quality"]
+    assert short["across_workers"] == full["across_workers"]
+
+
+def test_the_process_that_makes_what_is_missing(tmp_path, capsys):
+    for rank in (0, 1):
+        record(tmp_path / "run", rank)
+    assert build.main([str(tmp_path / "run")]) == 0
+    assert all(rollup.read(worker) is not None for worker in open_run(tmp_path / "run").workers)
+    assert build.main([str(tmp_path / "absent")]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_steps_that_only_the_stream_saw_have_no_activity(tmp_path):
+    record(tmp_path / "run", window=TraceBuilder().step(2, 200, 100).op("aten::mm", 210, 50))
+    (made,) = rollup.rollups(open_run(tmp_path / "run").workers)
+    assert made.steps["activity.cpu"].tolist() == [-1, -1, 50_000, -1]
+    assert made.steps["phase.input_wait"].tolist() == [10_000] * 4
+
+
+def test_ranks_that_are_missing(tmp_path):
+    for rank in (0, 2):
+        record(tmp_path / "run", rank, world_size=5)
+    across = summarize(open_run(tmp_path / "run"))["across_workers"]
+    assert (across["missing_ranks"], across["missing_rank_count"]) == ([1, 3, 4], 3)
+
+
+def test_a_world_of_absurd_size(tmp_path):
+    for rank in (0, 1):
+        record(tmp_path / "run", rank, world_size=2**62)
+    across = summarize(open_run(tmp_path / "run"))["across_workers"]
+    assert across["missing_rank_count"] == 2**62 - 2
+    assert across["missing_ranks"][:3] == [2, 3, 4]
+
+
+def test_the_wait_for_others_in_the_collectives_of_a_run(tmp_path):
+    for rank, (start, dur) in enumerate(((50, 45), (90, 5))):  # rank 1 comes late, both end together
+        trace = TraceBuilder(rank=rank).step(1, 0, 100).launch(10, 5, 1)
+        trace.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", start, dur, correlation=1)
+        trace.write(tmp_path / f"r{rank}.pt.trace.json")
+    ranks = summarize(open_run(tmp_path))["across_workers"]["ranks"]
+    assert [r["collective_wait_ns"] for r in ranks] == [40_000, 0]
+    assert [r["waited_for"] for r in ranks] == [0, 1]
+    assert [r["slowest"] for r in ranks] == [0, 1]
+    assert [r["delta_ns"] for r in ranks] == [-20_000, 20_000]
+    assert Kind.COLLECTIVE in open_run(tmp_path).workers[0].window("").events.kind
