@@ -39,6 +39,13 @@ def rank_trace(rank: int) -> TraceBuilder:
     return trace
 
 
+HOSTILE = "<b>x</b>\u202e(37) \u05e9\u05dc\u05d1 \U0001f600" + "n" * 300
+
+
+def hostile_trace() -> TraceBuilder:
+    return TraceBuilder(rank=0).step(0, 0, 1000).op(HOSTILE, 100, 800)
+
+
 def many_threads(threads: int, dur_us: int) -> TraceBuilder:
     """A busy thread and many others with one slice each."""
     trace = TraceBuilder(rank=0).step(0, 0, 100_000)
@@ -61,6 +68,7 @@ def own_address(own_logdir: Path) -> Iterator[str]:
         rank_trace(rank).write(logdir / "two" / f"r{rank}.pt.trace.json")
     many_threads(30, 5).write(logdir / "idle" / "r0.pt.trace.json")
     many_threads(12_000, 500).write(logdir / "crowd" / "r0.pt.trace.json")
+    hostile_trace().write(logdir / "hostile" / "r0.pt.trace.json")
     with tensorboard("--logdir", str(logdir)) as address:
         yield address
 
@@ -439,6 +447,25 @@ def test_an_area_opens_its_steps(timeline: Timelines) -> None:
     assert tab.frame.get_by_test_id("step-label").count() == 2
     chip.click()
     tab.frame.get_by_test_id("step-label").nth(2).wait_for()
+
+
+def test_a_hostile_name_is_shown_as_it_is(timeline: Timelines) -> None:
+    tab = timeline("hostile")
+    tab.click(tab.thread, 500, depth=1)
+    name = tab.frame.get_by_test_id("slice-name")
+    name.wait_for()
+    assert name.text_content() == HOSTILE
+    assert name.evaluate("e => getComputedStyle(e).unicodeBidi") == "isolate"
+
+
+def test_what_a_device_shows_of_its_host_is_the_slice_of_the_thread(timeline: Timelines) -> None:
+    tab = timeline()
+    host = tab.frame.get_by_test_id("lane-launches")
+    assert host.inner_text().split("\n")[0] == "Host: launches, annotations"
+    tab.click(host, 225, depth=1)
+    tab.selected("cudaLaunchKernel")
+    tab.frame.get_by_test_id("connection-run").get_by_text("gemm").wait_for()
+    tab.frame.get_by_test_id("slice-details").get_by_text("thread 4000").first.wait_for()
 
 
 # -- search -----------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 // The plugin's entry: TensorBoard loads this module in an iframe and calls render().
 
 import { render as mount } from "preact";
-import { setRouteBase } from "./api";
+import { askTreeEarly, setRouteBase } from "./api";
 import { App } from "./app";
 import { startData } from "./data";
-import { startState } from "./state";
+import { nav, startState } from "./state";
 import "./styles/index.css";
 
 /** The style sheet lies beside the module; the page appears when it is there, never unstyled. */
@@ -23,6 +23,8 @@ export async function render(): Promise<void> {
   document.documentElement.lang = "en";
   document.title = "Stepscope";
   startState();
+  const { tab, run, worker } = nav.peek();
+  if (tab === "timeline" && run !== null && worker !== null) askTreeEarly({ run, worker });
   startData();
   await loadStyles();
   const root = document.createElement("div");

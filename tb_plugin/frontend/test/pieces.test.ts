@@ -11,7 +11,7 @@ import {
 } from "../src/api";
 import { CurveStore, valueAt } from "../src/timeline/curves";
 import { eachRun } from "../src/timeline/draw-curves";
-import { fit } from "../src/timeline/text";
+import { fit, isolated } from "../src/timeline/text";
 import { sortRows } from "../src/ui/table";
 import { filterChoices } from "../src/ui/picker";
 import { byteStep } from "../src/charts/memory";
@@ -31,6 +31,12 @@ test("a time may be absolute or relative to the origin", () => {
   assert.equal(absoluteMs("1751410836000000000", null), 1_751_410_836_000);
   assert.equal(absoluteMs(2_000_000, "1751410836000000000"), 1_751_410_836_002);
   assert.equal(absoluteMs(null, "1"), null);
+});
+
+test("only names that could turn what stands beside them are isolated", () => {
+  assert.equal(isolated("aten::mm <b>"), "aten::mm <b>");
+  assert.equal(isolated("a\u202eb"), "\u2068a\u202eb\u2069");
+  assert.equal(isolated("שלב"), "\u2068שלב\u2069");
 });
 
 test("steps that were held already go before those that came", () => {

@@ -1,7 +1,7 @@
 // The Timeline tab: toolbar, minimap, lanes with their names, and the panel about the selection.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { Help } from "../timeline/help";
 import type { KeyTargets } from "../timeline/input";
 import { FILTER_FIELD } from "../timeline/lane-filter";
@@ -28,7 +28,7 @@ export function TimelineTab(): JSX.Element {
     }),
     [],
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     timeline.start();
     return () => timeline.stop();
   }, []);

@@ -6,7 +6,7 @@ import { firstEndingAfter, type LaneSlices } from "./decode";
 import type { Ink } from "./ink";
 import { laneTop, lowerBound, SLICE_HEIGHT, type Band, type Scene } from "./scene";
 import { PARTS, type Strips } from "./strips";
-import { fit, textWidth } from "./text";
+import { fit, isolated, textWidth } from "./text";
 import { LANE_PADDING, ROW_PITCH, type LayoutRow } from "./tree";
 import { intersect, span, type Range } from "./viewport";
 
@@ -123,8 +123,9 @@ function stepLabel(scene: Scene, name: string, start: number): string {
 }
 
 function drawLabel(ctx: CanvasRenderingContext2D, label: Label, colors: Ink): void {
-  const text = fit(label.text, label.w, (part) => textWidth(ctx, part));
-  if (!text) return;
+  const fitting = fit(label.text, label.w, (part) => textWidth(ctx, part));
+  if (!fitting) return;
+  const text = isolated(fitting);
   const y = label.y + SLICE_HEIGHT / 2 + 0.5;
   if (label.color === MERGED) {
     ctx.lineWidth = 3;

@@ -2,7 +2,7 @@
 
 import { effect, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { shown } from "../data";
 import { percent } from "../format";
 import { adjust, part, theme } from "../state";
@@ -29,16 +29,19 @@ export function Lanes({ targets }: { targets: KeyTargets }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
 
-  useEffect(() => {
+  // Before the first paint, not after it: the first request waits for the width.
+  useLayoutEffect(() => {
     const element = canvas.current;
     const outer = scroller.current;
     if (!element || !outer) return;
-    const observer = new ResizeObserver(() => {
+    const measure = () => {
       // The stage sticks to the view while the spacer scrolls: a percentage would be one of the spacer.
       outer.style.setProperty("--lanes-height", `${outer.clientHeight}px`);
       timeline.width.value = element.clientWidth;
       timeline.space.value = Math.max(0, element.clientHeight - TOP);
-    });
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(outer);
     observer.observe(element);
     const onScroll = () => {
@@ -350,7 +353,7 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
         {((row.foldable && !pinned) || isMore(info)) && <Icon shape="chevron" />}
       </span>
       <span class="label-name">
-        {info.name}
+        <bdi>{info.name}</bdi>
         {inside && <span class="faint">{inside}</span>}
         {cut && <span class="faint">{cut}</span>}
       </span>

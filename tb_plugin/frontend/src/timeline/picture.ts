@@ -6,7 +6,7 @@ import { ink } from "./ink";
 import type { TimelineModel } from "./model";
 import { laneTop, TOP } from "./scene";
 import { sceneOf } from "./scene-of";
-import { fit, FONT, textWidth } from "./text";
+import { fit, FONT, isolated, textWidth } from "./text";
 import { visibleRows } from "./tree";
 
 const NAMES = 240; // pixels
@@ -36,7 +36,7 @@ export function picture(model: TimelineModel): HTMLCanvasElement {
       const x = 8 + row.node.level * 10;
       ctx.fillStyle = colors.text;
       const text = fit(row.node.info.name, NAMES - x - 6, (part) => textWidth(ctx, part));
-      ctx.fillText(text, x, Math.max(laneTop(band, row), band.top) + 12);
+      ctx.fillText(isolated(text), x, Math.max(laneTop(band, row), band.top) + 12);
       ctx.fillStyle = colors.line;
       ctx.fillRect(0, laneTop(band, row) + row.height - 1, NAMES, 1);
     }

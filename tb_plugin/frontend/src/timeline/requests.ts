@@ -34,14 +34,17 @@ export class Requests {
     this.timer = null;
   }
 
-  /** Ask for what is missing once the view has rested for a moment. */
+  /** Ask for what is missing once the view has rested for a moment; at once while there is nothing to see. */
   schedule(): void {
-    this.timer ??= setTimeout(() => {
-      this.timer = null;
-      void this.fetchTiles();
-      void this.fetchCurves();
-      void this.fetchFlows();
-    }, DEBOUNCE_MS);
+    this.timer ??= setTimeout(
+      () => {
+        this.timer = null;
+        void this.fetchTiles();
+        void this.fetchCurves();
+        void this.fetchFlows();
+      },
+      this.model.drawn.peek() === 0 ? 0 : DEBOUNCE_MS,
+    );
   }
 
   /** What to ask for next, of whom, and how far the answer's times are moved. */

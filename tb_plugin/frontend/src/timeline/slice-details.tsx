@@ -24,7 +24,7 @@ export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
         <h3 title={slice.name}>
           {kind >= 0 && <span class="swatch" style={{ background: kindColor(theme.value, kind) }} />}
           <span>
-            <span data-testid="slice-name">{slice.name || "(unnamed)"}</span>{" "}
+            <bdi data-testid="slice-name">{slice.name || "(unnamed)"}</bdi>{" "}
             <span class="faint">{slice.kind.toLowerCase().replaceAll("_", " ")}</span>
           </span>
         </h3>
@@ -120,7 +120,7 @@ export function Pair({
     <div>
       <dt>{label}</dt>
       <dd data-testid={testId}>
-        {value}
+        <bdi>{value}</bdi>
         {more && more !== value && <span class="faint"> {more}</span>}
       </dd>
     </div>

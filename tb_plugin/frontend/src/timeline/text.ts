@@ -2,6 +2,12 @@
 
 export const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif';
 
+// Letters and marks that change the direction of what stands around them (and more: this is only a quick look).
+const MAY_TURN = /[^\u0000-\u058f]/;
+
+/** A text that cannot turn round what is written beside it: names of traces may hold letters and marks of any script. */
+export const isolated = (text: string): string => (MAY_TURN.test(text) ? `\u2068${text}\u2069` : text);
+
 const widths = new Map<string, number>();
 
 /** Text width at FONT; names repeat, so it is measured once. */

@@ -1,6 +1,7 @@
 // The lanes as a foldable tree, and where each visible one stands on the vertical axis.
 
 import type { LaneInfo } from "../api";
+import { isolated } from "./text";
 
 export interface LaneNode {
   info: LaneInfo;
@@ -185,6 +186,6 @@ export function foldsHiding(tree: Tree, folded: ReadonlySet<number>, lane: numbe
 /** The path to a lane: "host / process / thread". */
 export function lanePath(tree: Tree, lane: number): string {
   const names: string[] = [];
-  for (let node = tree.byId.get(lane) ?? null; node; node = node.parent) names.unshift(node.info.name);
+  for (let node = tree.byId.get(lane) ?? null; node; node = node.parent) names.unshift(isolated(node.info.name));
   return names.join(" / ");
 }
