@@ -72,6 +72,7 @@ class Parameters:
     outlier_factor: float = 1.5
     outlier_steps: int = 20
     start_factor: float = 2.0
+    start_s: float = 60.0
     initialization_s: float = 1200.0
     patience_samples: int = 100
 

@@ -13,13 +13,15 @@ def slow_start(case: Case) -> Finding | None:
     """The first steps, or what precedes them, take long. Debugger's MaxInitializationTime.
 
     Fires when a hook saw the first step and the steps before the first one below ``start_factor`` x the median cost at
-    least ``start_info`` of the time of all steps (a warning from ``start_warning``), or when more than
-    ``initialization_s`` seconds passed between the start of the monitor and the first step.
+    least ``start_info`` of the time of all steps, or when more than ``initialization_s`` seconds passed between the
+    start of the monitor and the first step. A warning from ``start_warning`` if it also costs ``start_s`` seconds:
+    of a short run the start is most.
 
     Thresholds:
         start_factor: our choice
         start_info: our choice
         start_warning: our choice
+        start_s: our choice
         initialization_s: Debugger's default, 20 min
 
     Gain: the excess of the first steps over the median. In a long run it is small.
@@ -38,6 +40,7 @@ def slow_start(case: Case) -> Finding | None:
     late = before_ns > case.limits.initialization_s * 1e9
     if basis.ratio(excess_ns) < case.limits.start_info and not late:
         return None
+    costly = basis.ratio(excess_ns) >= case.limits.start_warning and excess_ns >= case.limits.start_s * 1e9
     message = (
         f"The first step came {fmt.time(before_ns)} after the start."
         if late
@@ -46,7 +49,7 @@ def slow_start(case: Case) -> Finding | None:
     )
     return Finding(
         rule="slow_start",
-        severity="warning" if late or basis.ratio(excess_ns) >= case.limits.start_warning else "info",
+        severity="warning" if late or costly else "info",
         message=message,
         evidence={"first_steps": first, "excess_ns": int(excess_ns), "before_first_step_ns": before_ns},
         fix=[

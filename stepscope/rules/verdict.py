@@ -34,13 +34,13 @@ class Verdict:
         severity: that of the finding; without one, ok where a device or the CPU computes most of the time, info where
             something else takes it, unknown where nothing was measured
         rule: the finding's rule, null where no finding is told
-        bound: what bounds the step of the first worker of which that is known: its ``by``; null where it is not known
+        bound: what bounds the step of the first worker of which that is known; null where it is of none
     """
 
     sentence: str
     severity: str
     rule: str | None
-    bound: str | None
+    bound: Bound | None
 
 
 def verdict(findings: Sequence[Finding], bounds: Sequence[Bound | None], noted: bool = False) -> Verdict:
@@ -54,11 +54,11 @@ def verdict(findings: Sequence[Finding], bounds: Sequence[Bound | None], noted: 
     known = next((b for b in bounds if b is not None), None)
     for finding in findings:
         if finding.severity != "info":
-            return Verdict(finding.message, finding.severity, finding.rule, known.by if known else None)
+            return Verdict(finding.message, finding.severity, finding.rule, known)
     if known is None:
         why = "; the notes on data quality tell why" if noted else ""
         return Verdict(f"There are no steps and no device work to judge{why}.", "unknown", None, None)
-    return Verdict(known.sentence, "ok" if known.by in ("device", "cpu") else "info", None, known.by)
+    return Verdict(known.sentence, "ok" if known.by in ("device", "cpu") else "info", None, known)
 
 
 def bound(case: Case) -> Bound | None:

@@ -316,7 +316,7 @@ export interface Verdict {
   sentence: string;
   severity: Severity | "ok" | "unknown";
   rule: string | null;
-  bound: string | null;
+  bound: { by: string; sentence: string } | null; // what bounds the step
 }
 
 export interface Coverage {

@@ -43,9 +43,9 @@ export function gainText(finding: Finding): string | null {
   return `up to ${percent(gain.ratio)}${perStep}`;
 }
 
-/** What a button that leads to a place says. */
-export function placeLabel(place: Place): string {
-  return place.what === "step" ? `Show step ${place.name}` : `Show ${place.what} ${place.name}`;
+/** What a button that leads to a place says: "Show ProfilerStep#7", "Show step 40", "Show kernel gemm". */
+export function placeLabel({ what, name }: Place): string {
+  return what === "step" && /step/i.test(name) ? `Show ${name}` : `Show ${what} ${name}`;
 }
 
 const ROOM = 4; // a slice is shown with so many times its own length around it

@@ -142,7 +142,13 @@ function Evidence({ finding }: { finding: Finding }): JSX.Element {
 }
 
 /** Opens the timeline at a place; says so where the place is not there. */
-export function PlaceButton({ place, at, originNs }: { place: Place; at: WorkerKey; originNs: string }): JSX.Element {
+export function PlaceButton(props: {
+  place: Place;
+  at: WorkerKey;
+  originNs: string;
+  short?: boolean; // without a name, which may be long
+}): JSX.Element {
+  const { place, at, originNs, short } = props;
   const [problem, setProblem] = useState("");
   const open = async () => {
     try {
@@ -161,7 +167,7 @@ export function PlaceButton({ place, at, originNs }: { place: Place; at: WorkerK
         data-testid="place"
         onClick={() => void open()}
       >
-        {label}
+        {short && place.what !== "step" ? `Show the ${place.what}` : label}
       </button>
       {problem && (
         <span class="faint" role="status">

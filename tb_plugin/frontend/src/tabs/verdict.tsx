@@ -30,9 +30,12 @@ export function Verdict(props: {
           <b>{SEVERITY_WORDS[verdict.severity]}.</b> {verdict.sentence}
         </p>
         {finding ? (
-          <p>
-            <span class="faint">Do first:</span> {finding.fix[0]}
-          </p>
+          <>
+            <p>
+              <span class="faint">Do first:</span> {finding.fix[0]}
+            </p>
+            {verdict.bound && <p class="faint">{verdict.bound.sentence}</p>}
+          </>
         ) : (
           <p class="faint">{quietText(verdict, findings.length)}</p>
         )}
@@ -45,7 +48,7 @@ export function Verdict(props: {
               {gain}
             </p>
           )}
-          {place && at && <PlaceButton place={place} at={at} originNs={originNs} />}
+          {place && at && <PlaceButton place={place} at={at} originNs={originNs} short />}
         </div>
       )}
     </section>
