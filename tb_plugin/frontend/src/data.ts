@@ -16,7 +16,6 @@ import {
 import { isVisible } from "./host";
 import { imports, Resource } from "./resource";
 import { adjust, nav, part, tab } from "./state";
-import { fetchSteps, type Steps } from "./steps";
 
 const LIVE_MS = 2000;
 const IDLE_MS = 10_000;
@@ -24,7 +23,6 @@ const OVERVIEW_POINTS = 1500; // twice what the chart has pixels on most screens
 
 export const runs = new Resource<RunsAnswer>();
 export const summary = new Resource<SummaryAnswer>();
-export const steps = new Resource<Steps>();
 export const overview = new Resource<OverviewAnswer>();
 export const resources = new Resource<ResourcesAnswer>();
 
@@ -72,16 +70,8 @@ export const updatedMs = computed(() => absoluteMs(shown.value.run?.updated_ns ?
 const updatedText = computed(() => String(shown.value.run?.updated_ns ?? ""));
 
 function loadSummary(at: WorkerKey): void {
+  if (at !== key.peek()) return; // it was put off, and another worker is shown
   void summary.load((signal) => getSummary(at, signal));
-}
-
-/** `all`: every page, not only the tail; a deep window changes steps of long ago. */
-function loadSteps(at: WorkerKey, all: boolean): void {
-  const held = steps.now.peek().value;
-  const show = (partial: Steps) => {
-    steps.now.value = { state: "ready", value: partial, detail: "" };
-  };
-  void steps.load((signal) => fetchSteps(at, held, all, show, signal));
 }
 
 function loadOverview(at: WorkerKey): void {
@@ -92,6 +82,9 @@ function loadResources(at: WorkerKey): void {
   void resources.load((signal) => getResources(at, null, 600, signal));
 }
 
+/** The timeline shows little of the summary, and the server would make both at once, each more slowly. */
+const AFTER_TIMELINE_MS = 700;
+
 const loadedAt = new Map<unknown, string>();
 
 /** Fetch what the visible tab needs and is not there yet, or not as new as `stamp`; the timeline fetches its own. */
@@ -101,8 +94,9 @@ function loadTab(at: WorkerKey, stamp: string): void {
     loadedAt.set(resource, stamp);
     load();
   };
-  once(summary, () => loadSummary(at));
-  if (tab.peek() === "steps") once(steps, () => loadSteps(at, false));
+  once(summary, () =>
+    tab.peek() === "timeline" ? void setTimeout(loadSummary, AFTER_TIMELINE_MS, at) : loadSummary(at),
+  );
   if (tab.peek() !== "summary") return;
   once(overview, () => loadOverview(at));
   once(resources, () => loadResources(at));
@@ -127,7 +121,7 @@ export function startData(): void {
     if (at !== last) {
       last = at;
       loadedAt.clear();
-      batch(() => [summary, steps, overview, resources].forEach((resource) => resource.reset()));
+      batch(() => [summary, overview, resources].forEach((resource) => resource.reset()));
     }
     if (at && !isWhole.value) loadTab(at, stamp);
     freshness.value = freshness.peek() + 1;
@@ -140,11 +134,5 @@ export function startData(): void {
   });
   effect(() => {
     if (imports.value > 0) void runs.load(getRuns);
-  });
-  const windows = computed(() => summary.now.value.value?.coverage?.windows ?? null);
-  effect(() => {
-    void windows.value;
-    const at = key.peek();
-    if (at && steps.now.peek().value !== null) loadSteps(at, true);
   });
 }

@@ -114,6 +114,14 @@ export const DEFINITIONS = {
     "Launches of kernels that ran shorter than the launch call took: here the host is slower than the GPU. Fusing them, larger batches or CUDA graphs help.",
   launchNegative:
     "Pairs whose device run seems to start before the launch ended: the clocks of host and device differ.",
+  usualStep:
+    "Median over the complete steps that were divided the same way, at most the 200 nearest ones; a name that does not occur counts as 0.",
+  deviceDifference:
+    "Kernels, collectives, copies and fills launched in the step, by name: the sum of their durations beside the usual sum. The differences of all names add up to the one shown here.",
+  hostDifference:
+    "Operators and runtime calls that begin in the step, all threads, by name: the sum of their self times (without the ones inside) beside the usual sum. The differences add up to the one shown here.",
+  flame:
+    "Modules of the model by who calls whom. A box is as wide as the time of the module, inner modules included; what its inner modules leave is its own. Time of the forward and the backward pass.",
   stepHost: "Duration of the step's marker on the host.",
   stepDuration: "Host duration, extended to the end of the last device work launched inside the step.",
 } as const;

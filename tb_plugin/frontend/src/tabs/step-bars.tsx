@@ -2,47 +2,61 @@
 
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Cut } from "../charts/scale";
-import { barAt, clampBars, drawBars, type Bar, type BarData, type BarView } from "../charts/step-bars";
+import { barAt, clampBars, drawBars, pixelOf, plotWidth, positionAt, type BarView } from "../charts/step-bars";
+import type { BarsAnswer } from "../dashboard/requests";
+import type { Range } from "../dashboard/view";
 import { duration, percent, plural } from "../format";
 import { theme } from "../state";
-import { stepName, type Steps } from "../steps";
 import { prepareCanvas } from "../ui/canvas";
-import { openStep } from "./open-step";
-import type { By, Part } from "./step-parts";
+import { nameOf, type Part } from "./step-parts";
 
-export function Bars(props: { all: Steps; data: BarData; parts: Part[]; by: By; cut: Cut | null }): JSX.Element {
-  const { all, data, parts, by, cut } = props;
+const DRAG_SLACK = 4; // pixels that a click may move
+
+export interface BarsProps {
+  bars: BarsAnswer;
+  parts: readonly Part[];
+  share: boolean;
+  top: number | null; // ns where the axis is cut
+  view: BarView;
+  range: Range | null;
+  step: number | null;
+  onView: (view: BarView | null) => void;
+  onRange: (range: Range | null) => void;
+  onStep: (step: number) => void;
+  onWidth: (pixels: number) => void;
+}
+
+export function Bars(props: BarsProps): JSX.Element {
+  const { bars, parts, view, share } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [view, setView] = useState<BarView | null>(null); // null: all
-  const [hover, setHover] = useState<{ at: number; x: number; y: number } | null>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
-  const bars = useRef<Bar[]>([]);
-  const n = data.rows.length;
-  const shown = clampBars(view ?? { from: 0, to: n }, n);
-  const state = useRef({ shown, n, width: 0 });
-  state.current = { shown, n, width: size.width };
+  const [hover, setHover] = useState<number | null>(null); // position among the steps that count
+  const n = bars.count;
+  const shown = clampBars(view, n);
+  const now = useRef({ ...props, shown, n, width: 0 });
+  now.current = { ...props, shown, n, width: size.width };
 
   useEffect(() => {
     const element = canvas.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => setSize({ width: element.clientWidth, height: element.clientHeight }));
+    const observer = new ResizeObserver(() => {
+      setSize({ width: element.clientWidth, height: element.clientHeight });
+      now.current.onWidth(plotWidth(element.clientWidth));
+    });
     observer.observe(element);
     const wheel = (event: WheelEvent) => {
-      const { shown, n, width } = state.current;
-      if (n <= 5) return;
+      const { shown, n, width, onView } = now.current;
+      const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey;
+      if (!event.ctrlKey && !event.metaKey && !sideways) return; // the page scrolls
       event.preventDefault();
-      const at = barAt(event.offsetX, { width, view: shown }, n) ?? shown.from;
       const span = shown.to - shown.from;
-      if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey) {
-        const by = ((event.deltaX || event.deltaY) / Math.max(width, 1)) * span;
-        setView(clampBars({ from: shown.from + by, to: shown.to + by }, n));
+      if (sideways && !event.ctrlKey) {
+        const by = ((event.deltaX || event.deltaY) / plotWidth(width)) * span;
+        onView(clampBars({ from: shown.from + by, to: shown.to + by }, n));
         return;
       }
-      const factor = Math.exp(Math.max(-160, Math.min(160, event.deltaY)) * 0.0018);
-      const from = at - (at - shown.from) * factor;
-      const to = from + span * factor;
-      setView(to - from >= n ? null : clampBars({ from, to }, n));
+      const at = positionAt(event.offsetX, width, shown, n) ?? shown.from;
+      zoomAt(at, Math.exp(Math.max(-160, Math.min(160, event.deltaY)) * 0.004));
     };
     element.addEventListener("wheel", wheel, { passive: false });
     return () => {
@@ -50,119 +64,154 @@ export function Bars(props: { all: Steps; data: BarData; parts: Part[]; by: By; 
       element.removeEventListener("wheel", wheel);
     };
   }, []);
-  useEffect(() => setView(null), [by, n === 0]);
+
+  const zoomAt = (at: number, factor: number) => {
+    const { shown, n, onView } = now.current;
+    const from = at - (at - shown.from) * factor;
+    const to = from + (shown.to - shown.from) * factor;
+    onView(to - from >= n ? null : clampBars({ from, to }, n));
+  };
+  const at = barAt(bars, hover);
+  const keys = parts.map((part) => part.key);
 
   useEffect(() => {
     const ctx = canvas.current && prepareCanvas(canvas.current, size.width, size.height);
     if (ctx)
-      bars.current = drawBars(ctx, {
+      drawBars(ctx, {
         ...size,
         theme: theme.value,
-        data,
+        bars,
+        keys,
+        colors: parts.map((part) => part.color),
         view: shown,
-        hover: hover?.at ?? null,
-        top: cut?.top ?? null,
+        share,
+        hover: at,
+        range: props.range,
+        step: props.step,
+        top: props.top,
       });
   });
 
-  const drag = useRef<{ x: number; from: number; moved: boolean } | null>(null);
+  const drag = useRef<{ x: number; bar: number; moved: boolean } | null>(null);
+  const rangeOf = (a: number, b: number): Range => ({
+    first: bars.first[Math.min(a, b)],
+    last: bars.last[Math.max(a, b)],
+  });
+  const nearestBar = (x: number) => {
+    const inside = Math.min(
+      Math.max(x, pixelOf(shown.from, size.width, shown)),
+      pixelOf(shown.to, size.width, shown) - 1,
+    );
+    const found = barAt(bars, positionAt(inside, size.width, shown, n) ?? n - 1);
+    return found ?? bars.first.length - 1;
+  };
+  const open = (bar: number) => {
+    if (bars.first[bar] === bars.last[bar]) props.onStep(bars.first[bar]);
+    else props.onRange(rangeOf(bar, bar));
+  };
   const move = (event: PointerEvent) => {
-    if (drag.current) {
-      const span = shown.to - shown.from;
-      const by = ((drag.current.x - event.offsetX) / Math.max(size.width - 74, 1)) * span;
-      if (Math.abs(drag.current.x - event.offsetX) > 4) drag.current.moved = true;
-      if (drag.current.moved)
-        setView(clampBars({ from: drag.current.from + by, to: drag.current.from + by + span }, n));
-      return;
+    const held = drag.current;
+    if (held) {
+      if (Math.abs(event.offsetX - held.x) > DRAG_SLACK) held.moved = true;
+      if (held.moved) props.onRange(rangeOf(held.bar, nearestBar(event.offsetX)));
     }
-    const at = barAt(event.offsetX, { width: size.width, view: shown }, n);
-    setHover(at === null ? null : { at, x: event.offsetX, y: event.offsetY });
+    setHover(positionAt(event.offsetX, size.width, shown, n));
   };
   const onKey = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    const at = hover?.at ?? Math.floor(shown.from);
-    if (event.key === "Enter" && hover) openStep(all.origin, all, data.rows[hover.at]);
+    if (event.key === "Enter" && at !== null) open(at);
+    else if (event.key === "Escape") props.onRange(null);
+    else if (event.key === "0") props.onView(null);
+    else if (event.key === "+" || event.key === "=") zoomAt(hover ?? (shown.from + shown.to) / 2, 0.5);
+    else if (event.key === "-") zoomAt(hover ?? (shown.from + shown.to) / 2, 2);
     else if (by !== 0) {
-      const next = Math.min(n - 1, Math.max(0, at + by));
-      const x = 64 + ((next + 0.5 - shown.from) / (shown.to - shown.from)) * Math.max(1, size.width - 74);
-      setHover({ at: next, x, y: 40 });
-    } else if (event.key === "0") setView(null);
-    else return;
+      const next = Math.min(bars.first.length - 1, Math.max(0, at === null ? (barAt(bars, shown.from) ?? 0) : at + by));
+      const position = bars.begin + (next + 0.5) * bars.width;
+      setHover(position);
+      if (event.shiftKey && at !== null) {
+        const { range } = props;
+        const reach = rangeOf(at, next);
+        props.onRange(
+          range && bars.first[at] >= range.first && bars.last[at] <= range.last
+            ? { first: Math.min(range.first, reach.first), last: Math.max(range.last, reach.last) }
+            : reach,
+        );
+      }
+      if (position < shown.from || position > shown.to) {
+        const half = (shown.to - shown.from) / 2;
+        props.onView(clampBars({ from: position - half, to: position + half }, n));
+      }
+    } else return;
     event.preventDefault();
   };
-  const bar = hover && bars.current.find((b) => hover.at >= b.from && hover.at < b.to);
   return (
     <div class="bars">
       <canvas
         ref={canvas}
         tabIndex={0}
         role="application"
-        aria-label={`One stacked bar for each of ${plural(n, "step")}. Left and right move, Enter opens the step in the timeline. The table below holds the same numbers.`}
+        aria-label={`One stacked bar for each of ${plural(n, "step")}. Left and right move, Shift with them selects a range, Enter compares the step with the usual one, plus and minus zoom, 0 shows all. The table below holds the same numbers.`}
         data-testid="step-bars"
         onPointerDown={(event) => {
-          drag.current = { x: event.offsetX, from: shown.from, moved: false };
+          if (event.button !== 0) return;
+          drag.current = { x: event.offsetX, bar: nearestBar(event.offsetX), moved: false };
           event.currentTarget.setPointerCapture(event.pointerId);
         }}
         onPointerMove={move}
         onPointerUp={(event) => {
           const was = drag.current;
           drag.current = null;
-          const at = barAt(event.offsetX, { width: size.width, view: shown }, n);
-          if (was && !was.moved && at !== null) openStep(all.origin, all, data.rows[at]);
+          const bar = barAt(bars, positionAt(event.offsetX, size.width, shown, n));
+          if (was && !was.moved && bar !== null) open(bar);
         }}
         onPointerLeave={() => setHover(null)}
         onBlur={() => setHover(null)}
-        onDblClick={() => setView(null)}
+        onDblClick={() => props.onView(null)}
         onKeyDown={onKey}
       />
-      {view !== null && (
-        <button type="button" class="bars-reset" onClick={() => setView(null)}>
-          All steps
-        </button>
+      {hover !== null && at !== null && drag.current === null && (
+        <BarTip {...props} bar={at} x={pixelOf(hover, size.width, shown)} width={size.width} />
       )}
-      {hover && bar && <BarTip all={all} data={data} parts={parts} bar={bar} hover={hover} width={size.width} />}
     </div>
   );
 }
 
-function BarTip(props: {
-  all: Steps;
-  data: BarData;
-  parts: Part[];
-  bar: Bar;
-  hover: { at: number; x: number; y: number };
-  width: number;
-}): JSX.Element {
-  const { all, data, parts, bar, hover } = props;
-  const rows = data.rows.slice(bar.from, bar.to);
-  const many = rows.length > 1;
-  const mean = (values: (number | null)[]) => {
-    const told = rows.map((row) => values[row]).filter((value): value is number => value !== null);
-    return told.length === 0 ? null : told.reduce((a, b) => a + b, 0) / told.length;
-  };
-  const whole = mean(data.whole);
-  const left = hover.x > props.width - 260;
+function BarTip(props: BarsProps & { bar: number; x: number; width: number }): JSX.Element {
+  const { bars, parts, share, bar: i, x } = props;
+  const many = bars.steps[i] > 1;
+  const left = x > props.width - 260;
+  const mean = bars.mean_ns[i];
+  // Parts are sums over the divided steps, divided by all: of the divided ones alone they are this much more.
+  const scale = bars.divided[i] > 0 ? bars.steps[i] / bars.divided[i] : null;
   return (
     <div
       class="tip"
       style={{
-        left: left ? undefined : `${hover.x + 14}px`,
-        right: left ? `${props.width - hover.x + 14}px` : undefined,
+        left: left ? undefined : `${x + 14}px`,
+        right: left ? `${props.width - x + 14}px` : undefined,
         top: "14px",
       }}
     >
       <div class="tip-title">
         {many
-          ? `Steps ${stepName(all, rows[0])} to ${stepName(all, rows[rows.length - 1])}, mean`
-          : `Step ${stepName(all, rows[0])}`}
+          ? `Steps ${nameOf(bars.id[i], bars.label[i], bars.first[i])} to ${nameOf(bars.last_id[i], bars.last_label[i], bars.last[i])}, mean`
+          : `Step ${nameOf(bars.id[i], bars.label[i], bars.first[i])}`}
       </div>
       <dl>
         <div>
           <dt>Duration</dt>
-          <dd>{duration(mean(all.duration))}</dd>
+          <dd>{duration(mean)}</dd>
         </div>
+        {many && !share && (
+          <div>
+            <dt>Longest</dt>
+            <dd>{duration(bars.longest[i])}</dd>
+          </div>
+        )}
         {parts.map((part) => {
-          const value = mean(part.values);
+          const value = scale === null ? null : bars.parts[part.key][i] * scale;
+          const ns = value === null || share ? null : value;
+          const ratio = value === null ? null : share ? value : mean > 0 ? value / mean : null;
           return (
             <div key={part.key}>
               <dt>
@@ -170,19 +219,20 @@ function BarTip(props: {
                 {part.label}
               </dt>
               <dd>
-                {duration(value)}
-                {value !== null && whole !== null && whole > 0 && <span class="faint"> {percent(value / whole)}</span>}
+                {share ? percent(ratio) : duration(ns)}
+                {!share && ratio !== null && !many && <span class="faint"> {percent(ratio)}</span>}
               </dd>
             </div>
           );
         })}
       </dl>
       {many ? (
-        <p class="tip-note">{plural(rows.length, "step")} in this bar; zoom in for single steps.</p>
-      ) : (
         <p class="tip-note">
-          {all.complete[rows[0]] ? "Click to open in the timeline." : "Cut at the end of the capture."}
+          {plural(bars.steps[i], "step")} in this bar
+          {bars.divided[i] < bars.steps[i] && `, ${bars.divided[i]} of them divided`}. Click for their statistics.
         </p>
+      ) : (
+        <p class="tip-note">Click to compare it with the usual step.</p>
       )}
     </div>
   );

@@ -1,72 +1,115 @@
 // The steps as a table: every number of the bars, exact in the tooltips.
 
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Chosen, StepsPage } from "../dashboard/requests";
+import { StepPages } from "../dashboard/step-pages";
+import { freshness, key } from "../data";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
 import { count, exact, milliseconds } from "../format";
-import type { Steps } from "../steps";
-import { Table, type Column } from "../ui/table";
-import { openStep } from "./open-step";
-import type { Part } from "./step-parts";
+import { ROW_HEIGHT, Table, type Column, type Sort } from "../ui/table";
+import type { By, Part } from "./step-parts";
 
-export function StepTable({ all, rows, parts }: { all: Steps; rows: number[]; parts: Part[] }): JSX.Element {
-  const columns = useMemo<Column[]>(() => {
-    const time = (key: string, label: string, title: string, values: (number | null)[]): Column => ({
-      key,
-      label,
-      title: `${title} In ms.`,
-      numeric: true,
-      value: (i) => values[rows[i]],
-      cell: (i) => milliseconds(values[rows[i]]),
-      hint: (i) => (values[rows[i]] === null ? NOT_MEASURED : exact(values[rows[i]])),
-    });
-    const first = all.start[0] ?? 0;
-    return [
-      {
-        key: "id",
-        label: "Step",
-        width: 76,
-        numeric: true,
-        value: (i) => all.id[rows[i]],
-        cell: (i) => count(all.id[rows[i]]),
-        hint: (i) => all.label[rows[i]] ?? "",
-      },
-      {
-        key: "label",
-        label: "Marker",
-        width: 140,
-        value: (i) => all.label[rows[i]],
-        cell: (i) => (
-          <>
-            {all.label[rows[i]] ?? ""}
-            {!all.complete[rows[i]] && <span class="tag">incomplete</span>}
-            {all.inferred[rows[i]] && <span class="tag">inferred</span>}
-          </>
-        ),
-        hint: (i) => all.label[rows[i]] ?? "",
-      },
-      {
-        key: "start",
-        label: "Start",
-        title: "Since the first step began.",
-        numeric: true,
-        value: (i) => all.start[rows[i]],
-        cell: (i) => `${((all.start[rows[i]] - first) / 1e9).toFixed(3)} s`,
-      },
-      time("duration", "Duration (ms)", DEFINITIONS.stepDuration, all.duration),
-      time("host", "Host", DEFINITIONS.stepHost, all.host),
-      ...parts.map((part) => time(part.key, part.label, part.title, part.values)),
-    ];
-  }, [all, rows, parts]);
+const MOST_ROWS = 14; // before the table scrolls
+
+export function StepTable(props: {
+  chosen: Chosen;
+  total: number; // of the chosen steps
+  by: By;
+  parts: readonly Part[];
+  onOpen: (step: number) => void;
+}): JSX.Element {
+  const { chosen, total, by, parts } = props;
+  const pages = useMemo(() => new StepPages(), []);
+  const [sort, setSort] = useState<Sort>({ key: "start", descending: false });
+  useEffect(() => () => pages.close(), []);
+  const at = key.value;
+  if (at) pages.open(at, chosen, sort, freshness.value);
+  const columns = useMemo(() => columnsOf(pages, by, parts), [by, parts]);
   return (
     <Table
       name="Steps"
       testId="step"
-      count={rows.length}
+      count={total}
       columns={columns}
-      initial={{ key: "id", descending: false }}
-      onOpen={(i) => openStep(all.origin, all, rows[i])}
-      version={rows}
+      initial={sort}
+      height={(Math.min(total, MOST_ROWS) + 1) * ROW_HEIGHT + 4}
+      version={pages.version.value}
+      remote={{ onSort: setSort, need: (first, last) => pages.need(first, last) }}
+      onOpen={(row) => {
+        const found = pages.at(row);
+        if (found) props.onOpen(found.page.index[found.i]);
+      }}
     />
   );
+}
+
+function columnsOf(pages: StepPages, by: By, parts: readonly Part[]): Column[] {
+  const read = <T,>(row: number, get: (page: StepsPage, i: number) => T): T | null => {
+    const found = pages.at(row);
+    return found ? get(found.page, found.i) : null;
+  };
+  const time = (
+    key: string,
+    label: string,
+    title: string,
+    get: (page: StepsPage, i: number) => number | null,
+    sort = key,
+  ): Column => ({
+    key,
+    sort,
+    label,
+    title: `${title} In ms.`,
+    numeric: true,
+    value: (row) => read(row, get),
+    cell: (row) => (pages.at(row) ? milliseconds(read(row, get)) : ""),
+    hint: (row) => {
+      const ns = read(row, get);
+      return ns === null ? NOT_MEASURED : exact(ns);
+    },
+  });
+  return [
+    {
+      key: "id",
+      label: "Step",
+      width: 84,
+      numeric: true,
+      value: (row) => read(row, (page, i) => page.id[i]),
+      cell: (row) => (pages.at(row) ? count(read(row, (page, i) => page.id[i])) : "…"),
+      hint: (row) => read(row, (page, i) => page.label[i]) ?? "",
+    },
+    {
+      key: "label",
+      label: "Marker",
+      width: 150,
+      value: (row) => read(row, (page, i) => page.label[i]),
+      cell: (row) => (
+        <>
+          <bdi>{read(row, (page, i) => page.label[i]) ?? ""}</bdi>
+          {read(row, (page, i) => !page.complete[i]) && <span class="tag">incomplete</span>}
+          {read(row, (page, i) => page.inferred[i]) && <span class="tag">inferred</span>}
+        </>
+      ),
+      hint: (row) => read(row, (page, i) => page.label[i]) ?? "",
+    },
+    {
+      key: "start",
+      label: "Start",
+      title: "Since the recording or the first event began.",
+      numeric: true,
+      value: (row) => read(row, (page, i) => page.start[i]),
+      cell: (row) => (pages.at(row) ? `${((read(row, (page, i) => page.start[i]) ?? 0) / 1e9).toFixed(3)} s` : ""),
+    },
+    time("duration", "Duration (ms)", DEFINITIONS.stepDuration, (page, i) => page.duration[i]),
+    time("host", "Host", DEFINITIONS.stepHost, (page, i) => page.host[i]),
+    ...parts.map((part) =>
+      time(
+        part.key,
+        part.label,
+        part.title,
+        (page, i) => page[by][part.key]?.[i] ?? null,
+        by === "phase" ? `phase:${part.key}` : part.key,
+      ),
+    ),
+  ];
 }

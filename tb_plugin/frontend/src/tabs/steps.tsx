@@ -1,120 +1,113 @@
-// The Step breakdown tab: one stacked bar a step, by activity or by phase, and the same as a table.
+// The Step breakdown tab: stacked bars of all steps; below them the same steps, or those selected, in numbers; one step
+// beside the usual one; the modules; and the table. No part asks for more steps than it shows.
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { cutOf } from "../charts/scale";
-import type { BarData } from "../charts/step-bars";
-import { steps } from "../data";
+import type { SummaryAnswer } from "../api";
+import { niceCeiling } from "../charts/scale";
+import type { BarView } from "../charts/step-bars";
+import { getBars, getStatistics, type Chosen, type StatisticsAnswer } from "../dashboard/requests";
+import type { Range } from "../dashboard/view";
+import { summary } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
 import type { Area } from "../hash";
-import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
-import { adjust, nav, theme } from "../state";
-import { measured, stepName, type Steps } from "../steps";
+import { adjust, adjustDashboard, nav, theme } from "../state";
+import { Cards } from "../ui/cards";
+import { useFetched } from "../ui/fetched";
 import { Absent, Await } from "../ui/states";
 import { Toggle } from "../ui/toggle";
-import { CutNote } from "./cut-note";
+import { ModuleFlame } from "./module-flame";
 import { Bars } from "./step-bars";
-import { openStep } from "./open-step";
-import { defaultBy, partsOf, slowest, type By, type Part } from "./step-parts";
+import { StepCompare } from "./step-compare";
+import { defaultBy, nameOf, partsOf, type By, type Part } from "./step-parts";
+import { RangeParts, RangeSpread } from "./step-range";
 import { StepTable } from "./step-table";
+
+const BAR_PIXELS = 3; // at least
+const FAR = 4; // times the 95th percentile: where the axis is cut
 
 export function StepsTab(): JSX.Element {
   return (
-    <div class="page fill">
-      <Await of={steps.now.value} what="the steps">
-        {(all) => <Breakdown all={all} />}
+    <div class="page">
+      <Await of={summary.now.value} what="the steps">
+        {(answer) =>
+          (answer.coverage?.steps ?? 0) > 0 ? (
+            <Breakdown answer={answer} />
+          ) : (
+            <Absent>
+              No steps were seen. The PyTorch hook and the Keras callback mark them by themselves; in a loop of your own
+              call prof.step() after each step.
+            </Absent>
+          )
+        }
       </Await>
     </div>
   );
 }
 
-function Breakdown({ all }: { all: Steps }): JSX.Element {
-  const deep = useMemo(() => measured(all.activity, all.count), [all]);
-  const phased = useMemo(() => measured(all.phase, all.count), [all]);
-  const by: By = nav.value.by ?? defaultBy(deep.length, phased.length);
-  const share = nav.value.scale === "share";
+/** The interval that was marked in the timeline, relative to the origin. */
+function meeting(area: Area | null, origin: string): { t0: number | null; t1: number | null } {
+  if (!area) return { t0: null, t1: null };
+  const t0 = Number(area.start - BigInt(origin));
+  return { t0: Math.floor(t0), t1: Math.ceil(t0 + area.width) };
+}
+
+function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
+  const all = answer.coverage?.steps ?? 0;
+  const deep = answer.coverage?.deep_steps ?? 0;
+  const phased = answer.coverage?.phased_steps ?? 0;
+  const { dashboard, among } = nav.value;
+  const by: By = nav.value.by ?? defaultBy(deep, phased);
   const within = by === "activity" ? deep : phased;
-  const partial = within.length > 0 && within.length < all.count;
+  const partial = within > 0 && within < all;
   const only = partial && (nav.value.steps ?? (by === "activity" ? "deep" : "all")) === "deep";
-  const colors = (by === "phase" ? PHASE_COLORS : ACTIVITY_COLORS)[theme.value] as Record<string, string>;
-  const parts = useMemo(() => partsOf(all, by, colors), [all, by, colors]);
-  const marked = nav.value.among ? nav.value.area : null;
-  const rows = useMemo(() => {
-    const candidates = only ? within : all.id.map((_, i) => i);
-    return marked ? candidates.filter((row) => meets(all, row, marked)) : candidates;
-  }, [all, only, within, marked]);
-  const data = useMemo<BarData>(
-    () => ({
-      rows,
-      name: (row: number) => stepName(all, row),
-      number: (row: number) => all.id[row],
-      parts,
-      whole: by === "phase" ? all.host.map((ns, i) => ns ?? all.duration[i]) : all.duration,
-      share,
-    }),
-    [all, parts, rows, share, by],
-  );
+  const share = nav.value.scale === "share";
+  const host = dashboard.host || by === "phase";
+  const marked = among ? nav.value.area : null;
+  const base: Chosen = {
+    only: only ? by : "all",
+    first: null,
+    last: null,
+    ...meeting(marked, answer.origin_ns),
+  };
+  const { range } = dashboard;
+  const chosen: Chosen = range ? { ...base, ...range } : base;
+
+  const [view, setView] = useState<BarView | null>(null); // null: all
+  const [width, setWidth] = useState(1000);
   const [uncut, setUncut] = useState(false);
-  const cut = useMemo(() => cutOf(data.rows.map((row) => data.whole[row])), [data]);
-  if (all.count === 0) {
-    return (
-      <Absent>
-        No steps were seen. The PyTorch hook and the Keras callback mark them by themselves; in a loop of your own call
-        prof.step() after each step.
-      </Absent>
-    );
-  }
+  const asked = askedView(view);
+  const query = { by, host, share, ...asked, bars: Math.ceil((width / BAR_PIXELS) * (view ? 2 : 1)) };
+  const bars = useFetched(JSON.stringify([base, query]), (key, signal) => getBars(key, base, query, signal));
+  const found = useFetched(JSON.stringify([chosen, by, host]), (key, signal) =>
+    getStatistics(key, chosen, { by, host }, signal),
+  );
+  const possible = useMemo(() => partsOf(by, theme.value), [by, theme.value]);
+  const parts = useMemo(() => usedParts(possible, found.value), [possible, found.value]);
+  const drawn = bars.value;
+  const cut =
+    drawn && !share && drawn.count >= 20 && (drawn.longest_ns ?? 0) >= FAR * (drawn.p95_ns ?? Infinity)
+      ? niceCeiling(2 * (drawn.p95_ns ?? 1))
+      : null;
+  const barParts = drawn ? possible.filter(({ key }) => drawn.parts[key]?.some((value) => value > 0)) : [];
+  const choose = (step: number | null) => adjustDashboard({ step });
+  const select = (wanted: Range | null) => adjustDashboard({ range: wanted });
+  const statistics = found.value;
   return (
     <>
-      <div class="toolbar">
-        <Toggle
-          label="Divide by"
-          value={by}
-          choices={[
-            {
-              value: "activity",
-              label: "Activity",
-              title: DEFINITIONS.activity,
-              off: deep.length === 0 && "No step was captured in depth",
-            },
-            {
-              value: "phase",
-              label: "Phase",
-              title: DEFINITIONS.phases,
-              off: phased.length === 0 && "Phases were not recorded",
-            },
-          ]}
-          onChoose={(value) => adjust({ by: value as By })}
+      <div class="toolbar wrap">
+        <Controls
+          by={by}
+          share={share}
+          all={all}
+          deep={deep}
+          phased={phased}
+          only={only}
+          partial={partial}
+          host={host}
         />
-        <Toggle
-          label="Scale"
-          value={share ? "share" : "absolute"}
-          choices={[
-            { value: "absolute", label: "Time", title: "Height is time" },
-            { value: "share", label: "Share", title: "Height is the share of the step" },
-          ]}
-          onChoose={(value) => adjust({ scale: value as "absolute" | "share" })}
-        />
-        {partial && (
-          <Toggle
-            label="Steps"
-            value={only ? "deep" : "all"}
-            choices={[
-              {
-                value: "all",
-                label: `All ${count(all.count)}`,
-                title: "Steps without this division stand as grey bars",
-              },
-              {
-                value: "deep",
-                label: by === "activity" ? `In depth ${count(within.length)}` : `With phases ${count(within.length)}`,
-              },
-            ]}
-            onChoose={(value) => adjust({ steps: value as "all" | "deep" })}
-          />
-        )}
-        {marked && (
+        {marked && drawn && (
           <button
             type="button"
             class="text-button"
@@ -123,49 +116,222 @@ function Breakdown({ all }: { all: Steps }): JSX.Element {
             data-testid="among-marked"
             onClick={() => adjust({ among: false })}
           >
-            {plural(rows.length, "step")} in the marked interval ✕
+            {plural(drawn.count, "step")} in the marked interval ✕
           </button>
         )}
-        {cut && !share && <CutNote cut={cut} open={uncut} onToggle={() => setUncut(!uncut)} />}
+        {cut !== null && (
+          <button type="button" class="text-button cut" onClick={() => setUncut(!uncut)}>
+            {uncut ? "Cut the longest steps off" : `Steps above the axis, up to ${duration(drawn?.longest_ns)}: show`}
+          </button>
+        )}
         <span class="spacer" />
-        <Legend parts={parts} grey={!only && partial} />
+        <Legend parts={barParts} grey={!only && partial} />
       </div>
-      <SlowestStep all={all} data={data} parts={parts} />
-      <Bars all={all} data={data} parts={parts} by={by} cut={share || uncut ? null : cut} />
-      <StepTable all={all} rows={data.rows} parts={parts} />
+      <Await of={bars} what="the steps">
+        {(value) =>
+          value.count === 0 ? (
+            <Absent>No step is in the marked interval.</Absent>
+          ) : (
+            <Bars
+              bars={value}
+              parts={barParts}
+              share={share}
+              top={uncut ? null : cut}
+              view={view ?? { from: 0, to: value.count }}
+              range={range}
+              step={dashboard.step}
+              onView={setView}
+              onRange={select}
+              onStep={choose}
+              onWidth={setWidth}
+            />
+          )
+        }
+      </Await>
+      <Selection
+        found={statistics}
+        range={range}
+        zoomed={view !== null}
+        onStep={choose}
+        onClear={() => select(null)}
+        onAll={() => setView(null)}
+      />
+      {dashboard.step !== null && dashboard.step < all && (
+        <StepCompare step={dashboard.step} count={all} onStep={choose} />
+      )}
+      <Await of={found} what="the statistics">
+        {(value) => (
+          <>
+            <Cards>
+              <RangeParts found={value} isRange={range !== null} by={by} parts={parts} />
+              <RangeSpread found={value} isRange={range !== null} onStep={choose} />
+            </Cards>
+            {deep > 0 && <ModuleFlame chosen={range || marked ? chosen : null} />}
+            <section class="card flush" aria-label="Steps">
+              <div class="card-head">
+                <h3>{range ? "Selected steps" : "Steps"}</h3>
+                <span class="card-note">
+                  {plural(value.steps, "step")}. Click one to compare it with the usual one.
+                </span>
+              </div>
+              <StepTable chosen={chosen} total={value.steps} by={by} parts={parts} onOpen={choose} />
+            </section>
+          </>
+        )}
+      </Await>
     </>
   );
 }
 
-/** Whether a step has time in common with an interval. */
-function meets(all: Steps, row: number, area: Area): boolean {
-  const start = Number(area.start - BigInt(all.origin));
-  return all.start[row] < start + area.width && all.start[row] + all.duration[row] > start;
+/** What to fetch for a view: more on both sides, in steps of half its width, so that panning asks rarely. */
+function askedView(view: BarView | null): { begin: number; end: number | null } {
+  if (!view) return { begin: 0, end: null };
+  const half = Math.max(1, Math.round((view.to - view.from) / 2));
+  return {
+    begin: Math.max(0, Math.floor(view.from / half - 1) * half),
+    end: Math.ceil(view.to / half + 1) * half,
+  };
 }
 
-/** Which step is the slowest, and what it spends its time on that the others do not. */
-function SlowestStep({ all, data, parts }: { all: Steps; data: BarData; parts: Part[] }): JSX.Element | null {
-  const found = useMemo(() => slowest(data.rows, all.complete, data.whole, parts), [all, data, parts]);
-  if (!found || found.ns <= found.median) return null;
-  const { row, ns, median, part } = found;
+/** The parts that any of the steps has. */
+function usedParts(possible: readonly Part[], found: StatisticsAnswer | null): Part[] {
+  return possible.filter(({ key }) => (found?.parts[key]?.total_ns ?? 0) > 0);
+}
+
+function Controls(props: {
+  by: By;
+  share: boolean;
+  host: boolean;
+  all: number;
+  deep: number;
+  phased: number;
+  only: boolean;
+  partial: boolean;
+}): JSX.Element {
+  const { by, all, deep, phased, only } = props;
+  const within = by === "activity" ? deep : phased;
+  return (
+    <>
+      <Toggle
+        label="Divide by"
+        value={by}
+        choices={[
+          {
+            value: "activity",
+            label: "Activity",
+            title: DEFINITIONS.activity,
+            off: deep === 0 && "No step was captured in depth",
+          },
+          {
+            value: "phase",
+            label: "Phase",
+            title: DEFINITIONS.phases,
+            off: phased === 0 && "Phases were not recorded",
+          },
+        ]}
+        onChoose={(value) => adjust({ by: value as By })}
+      />
+      <Toggle
+        label="Scale"
+        value={props.share ? "share" : "absolute"}
+        choices={[
+          { value: "absolute", label: "Time", title: "Height is time" },
+          { value: "share", label: "Share", title: "Height is the share of the step" },
+        ]}
+        onChoose={(value) => adjust({ scale: value as "absolute" | "share" })}
+      />
+      <Toggle
+        label="A step ends with"
+        value={props.host ? "host" : "device"}
+        choices={[
+          {
+            value: "device",
+            label: "Device end",
+            title: DEFINITIONS.stepDuration,
+            off: by === "phase" && "Phases divide the host time of a step",
+          },
+          { value: "host", label: "Host end", title: DEFINITIONS.stepHost },
+        ]}
+        onChoose={(value) => adjustDashboard({ host: value === "host" })}
+      />
+      {props.partial && (
+        <Toggle
+          label="Steps"
+          value={only ? "deep" : "all"}
+          choices={[
+            { value: "all", label: `All ${count(all)}`, title: "Steps without this division stand as grey bars" },
+            {
+              value: "deep",
+              label: by === "activity" ? `In depth ${count(within)}` : `With phases ${count(within)}`,
+            },
+          ]}
+          onChoose={(value) => adjust({ steps: value as "all" | "deep" })}
+        />
+      )}
+    </>
+  );
+}
+
+/** What is selected, and which of it is the slowest step and why. */
+function Selection(props: {
+  found: StatisticsAnswer | null;
+  range: Range | null;
+  zoomed: boolean;
+  onStep: (step: number) => void;
+  onClear: () => void;
+  onAll: () => void;
+}): JSX.Element {
+  const { found, range } = props;
   return (
     <p class="slowest" data-testid="slowest">
-      <span title={exact(median)}>Median {duration(median)}.</span> The slowest is{" "}
-      <button type="button" title="Open in the timeline" onClick={() => openStep(all.origin, all, row)}>
-        step {stepName(all, row)}
-      </button>{" "}
-      with <span title={exact(ns)}>{duration(ns)}</span>, {(ns / median).toFixed(2)} × the median
-      {part && (
-        <span title={`${part.label}: ${exact(part.more)} above its median`}>
-          : {part.label} takes {duration(part.more)} more than usual
-        </span>
+      {range && (
+        <button
+          type="button"
+          class="chip on"
+          data-testid="step-range"
+          title="Count all steps again"
+          onClick={props.onClear}
+        >
+          {found ? plural(found.steps, "step") : "Steps"} selected ✕
+        </button>
       )}
-      .
+      {props.zoomed && (
+        <button type="button" class="chip" onClick={props.onAll}>
+          Zoom out to all
+        </button>
+      )}
+      {found && <Slowest found={found} onStep={props.onStep} />}{" "}
+      {!range && !props.zoomed && (
+        <span class="hint">Drag over the bars to select steps, click one to look at it, Ctrl + wheel zooms.</span>
+      )}
     </p>
   );
 }
 
-function Legend({ parts, grey }: { parts: Part[]; grey: boolean }): JSX.Element {
+function Slowest({ found, onStep }: { found: StatisticsAnswer; onStep: (step: number) => void }): JSX.Element | null {
+  const { slowest: step } = found;
+  if (!step || step.ns <= step.median_ns) return null;
+  const label =
+    step.part &&
+    [...partsOf("activity", "light"), ...partsOf("phase", "light")].find(({ key }) => key === step.part?.name)?.label;
+  return (
+    <span>
+      <span title={exact(step.median_ns)}>Median {duration(step.median_ns)}.</span> The slowest is{" "}
+      <button type="button" class="text-link" title="Compare it with the usual step" onClick={() => onStep(step.index)}>
+        step {nameOf(step.id, step.label, step.index)}
+      </button>{" "}
+      with <span title={exact(step.ns)}>{duration(step.ns)}</span>, {(step.ns / step.median_ns).toFixed(2)} × the median
+      {step.part && (
+        <span title={`${label}: ${exact(step.part.more_ns)} above its median`}>
+          : {label} takes {duration(step.part.more_ns)} more than usual
+        </span>
+      )}
+      .
+    </span>
+  );
+}
+
+function Legend({ parts, grey }: { parts: readonly Part[]; grey: boolean }): JSX.Element {
   return (
     <ul class="inline-legend" aria-label="Colours">
       {parts.map((part) => (

@@ -2,10 +2,12 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
+import { scrollHeight, scrollTopOf, topRow } from "../table/scroll";
 
 export interface Column {
   key: string;
   label: string;
+  sort?: string; // what the server calls it; without it the key
   title?: string; // definition and unit
   numeric?: boolean;
   width?: number; // pixels; without it the column grows, from 74 for numbers and 180 for text
@@ -56,21 +58,26 @@ export function Table(props: {
   onOpen?: (row: number) => void;
   height?: number; // pixels; without it the table takes what its parent leaves
   version?: unknown; // changes when the values do
+  /** The rows are elsewhere, sorted there and fetched when they come into sight; values may not be there yet. */
+  remote?: { onSort: (sort: Sort) => void; need: (first: number, last: number) => void };
 }): JSX.Element {
-  const { columns, count } = props;
+  const { columns, count, remote } = props;
   const [sort, setSort] = useState(props.initial);
   const [view, setView] = useState({ top: 0, height: 400 });
   const [active, setActive] = useState(-1);
   const scroller = useRef<HTMLDivElement>(null);
   const order = useMemo(
     () =>
-      sortRows(
-        count,
-        columns.find((column) => column.key === sort.key),
-        sort.descending,
-      ),
-    [count, props.version, sort.key, sort.descending, columns],
+      remote
+        ? null
+        : sortRows(
+            count,
+            columns.find((column) => column.key === sort.key),
+            sort.descending,
+          ),
+    [count, props.version, sort.key, sort.descending, columns, !remote],
   );
+  const rowAt = (at: number) => (order ? order[at] : at);
 
   useEffect(() => {
     const element = scroller.current;
@@ -87,11 +94,13 @@ export function Table(props: {
 
   const sortBy = (column: Column) => {
     const same = sort.key === column.key;
-    setSort({ key: column.key, descending: same ? !sort.descending : Boolean(column.numeric) });
+    const wanted = { key: column.key, descending: same ? !sort.descending : Boolean(column.numeric) };
+    setSort(wanted);
+    remote?.onSort({ key: column.sort ?? column.key, descending: wanted.descending });
   };
   const onKey = (event: KeyboardEvent) => {
     if (!props.onOpen) return;
-    if (event.key === "Enter" && active >= 0 && event.target === scroller.current) props.onOpen(order[active]);
+    if (event.key === "Enter" && active >= 0 && event.target === scroller.current) props.onOpen(rowAt(active));
     const page = Math.max(1, Math.floor(view.height / ROW_HEIGHT) - 2);
     const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     const by = moves[event.key];
@@ -99,21 +108,22 @@ export function Table(props: {
     event.preventDefault();
     const next = Math.min(count - 1, Math.max(0, active + by));
     setActive(next);
-    const top = next * ROW_HEIGHT;
     const element = scroller.current;
     if (!element) return;
-    if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + 2 * ROW_HEIGHT > element.scrollTop + element.clientHeight) {
-      element.scrollTop = top + 2 * ROW_HEIGHT - element.clientHeight;
-    }
+    const rows = element.clientHeight / ROW_HEIGHT - 1; // below the header
+    const first = topRow(element.scrollTop, element.clientHeight, count);
+    if (next < first) element.scrollTop = scrollTopOf(next, element.clientHeight, count);
+    else if (next + 1 > first + rows) element.scrollTop = scrollTopOf(next + 1 - rows, element.clientHeight, count);
   };
 
   const tracks = columns.map(track).join(" ");
   const minWidth = `${columns.reduce((sum, column) => sum + leastWidth(column), 16)}px`;
-  const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - EXTRA_ROWS);
-  const last = Math.min(count, Math.ceil((view.top + view.height) / ROW_HEIGHT) + EXTRA_ROWS);
+  const top = topRow(view.top, view.height, count);
+  const first = Math.max(0, Math.floor(top) - EXTRA_ROWS);
+  const last = Math.min(count, Math.ceil(top + view.height / ROW_HEIGHT) + EXTRA_ROWS);
   const rows = [];
-  for (let i = first; i < last; i += 1) rows.push({ at: i, row: order[i] });
+  for (let i = first; i < last; i += 1) rows.push({ at: i, row: rowAt(i) });
+  useEffect(() => remote?.need(first, last));
 
   return (
     <div
@@ -144,14 +154,18 @@ export function Table(props: {
           </div>
         ))}
       </div>
-      <div class="table-body" role="rowgroup" style={{ height: `${count * ROW_HEIGHT}px`, minWidth }}>
+      <div class="table-body" role="rowgroup" style={{ height: `${scrollHeight(count)}px`, minWidth }}>
         {rows.map(({ at, row }) => (
           <div
             key={row}
             role="row"
             aria-rowindex={at + 2}
             class={`table-row${at % 2 ? " odd" : ""}${at === active ? " active" : ""}`}
-            style={{ gridTemplateColumns: tracks, minWidth, top: `${at * ROW_HEIGHT}px` }}
+            style={{
+              gridTemplateColumns: tracks,
+              minWidth,
+              top: `${Math.round(view.top + (at - top) * ROW_HEIGHT)}px`,
+            }}
             onClick={() => props.onOpen?.(row)}
           >
             {columns.map((column) => (
