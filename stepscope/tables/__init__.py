@@ -61,7 +61,11 @@ _ORDERS = 16
 
 
 class Tables:
-    """The tables of a timeline as it is now; each is made when it is first asked for. Any thread may ask."""
+    """The tables of a timeline as it is now; each is made when it is first asked for. Any thread may ask.
+
+    Args:
+        devices: known besides those that the timeline's windows tell.
+    """
 
     def __init__(self, timeline: Timeline, devices: Sequence[Device] = ()) -> None:
         self._timeline = timeline

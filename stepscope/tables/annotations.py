@@ -51,7 +51,7 @@ class AnnotationTable:
                 step_column(self._source.steps_at(found.ts_ns, self._both("step"))),
                 (THREAD, texts(thread, threads)),
                 (
-                    Column("from", "From", "text", "The always-on stream, or a deep window.", shown=False),
+                    Column("from", "From", "word", "The always-on stream, or a deep window.", shown=False),
                     texts(np.repeat((0, 1), (len(self._live), len(self._deep))), ("always on", "deep window")),
                 ),
             ],

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from stepscope.schema import NONE
 
-#: How values of a column read: text; flag (true or false); id (a number that is no quantity); count; number; ns;
-#: moment (ns after the timeline's origin); bytes; bytes_per_s; ratio (0..1).
-UNITS = ("text", "flag", "id", "count", "number", "ns", "moment", "bytes", "bytes_per_s", "ratio")
+#: How values of a column read: text; word (a short text); flag (true or false); id (a number that is no quantity);
+#: count; number; ns; moment (ns after the timeline's origin); bytes; bytes_per_s; ratio (0..1); share (a ratio of which
+#: the column's rows make up the whole).
+UNITS = ("text", "word", "flag", "id", "count", "number", "ns", "moment", "bytes", "bytes_per_s", "ratio", "share")
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class Column:
     unit: str
     about: str
     shown: bool = True
+
+    @property
+    def is_text(self) -> bool:
+        return self.unit in ("text", "word")
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,10 +35,10 @@ _K = meanings(Kernel)
 _XPLANE = re.compile(r"\b(regs|static_shared|dynamic_shared):(\d{1,12})")
 
 NAME = Column("name", "Kernel", "text", "The device function, as the record names it.")
-GRID = Column("grid", "Grid", "text", "Blocks in x, y, z, where the record or the launch call tells.")
-BLOCK = Column("block", "Block", "text", "Threads of a block in x, y, z.")
-KIND = Column("kind", "Kind", "text", "Communication for collectives, else compute.", shown=False)
-PRECISION = Column("precision", "Precision", "text", _K["precision"])
+GRID = Column("grid", "Grid", "word", "Blocks in x, y, z, where the record or the launch call tells.")
+BLOCK = Column("block", "Block", "word", "Threads of a block in x, y, z.")
+KIND = Column("kind", "Kind", "word", "Communication for collectives, else compute.", shown=False)
+PRECISION = Column("precision", "Precision", "word", _K["precision"])
 TENSOR = Column("matrix_units", "Tensor Core", "flag", _K["matrix_units"])
 BLOCKS = Column("blocks_per_sm", "Blocks/SM", "number", _K["blocks_per_sm"])
 OCCUPANCY = Column("occupancy", "Occupancy", "ratio", _K["occupancy"])
@@ -168,7 +168,7 @@ class KernelTable:
                 (Column("total_ns", "Total", "ns", _K["total_ns"]), sums["total_ns"]),
                 (
                     Column(
-                        "share", "Share", "ratio", "Total divided by the total of all kernels, collectives included."
+                        "share", "Share", "share", "Total divided by the total of all kernels, collectives included."
                     ),
                     share(sums["total_ns"]),
                 ),

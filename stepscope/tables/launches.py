@@ -127,7 +127,7 @@ class LaunchTable:
                 (Column("runs", "Runs", "count", _C["runs"], shown=False), sums["runs"]),
                 (Column("host_ns", "Host time", "ns", _C["host_ns"]), sums["host_ns"]),
                 (
-                    Column("share", "Host share", "ratio", "Host time divided by that of all launches."),
+                    Column("share", "Host share", "share", "Host time divided by that of all launches."),
                     share(sums["host_ns"]),
                 ),
                 (

@@ -41,12 +41,12 @@ _CLASSES = (
 )
 
 _LABELS = (
-    Column("operation", "Operation", "text", "Memcpy or memset."),
-    Column("direction", "Direction", "text", _M["direction"]),
-    Column("source", "From", "text", _M["source"]),
-    Column("target", "To", "text", _M["target"]),
+    Column("operation", "Operation", "word", "Memcpy or memset."),
+    Column("direction", "Direction", "word", _M["direction"]),
+    Column("source", "From", "word", _M["source"]),
+    Column("target", "To", "word", _M["target"]),
 )
-SIZE = Column("size", "Size", "text", "Class of the size; none where the record does not tell the size.")
+SIZE = Column("size", "Size", "word", "Class of the size; none where the record does not tell the size.")
 
 
 class MemoryOperationTable:
@@ -126,7 +126,7 @@ class MemoryOperationTable:
                 (Column("count", "Count", "count", "Operations in the deep windows."), sums["count"]),
                 (Column("time_ns", "Total", "ns", _M["time_ns"]), sums["time_ns"]),
                 (
-                    Column("share", "Share", "ratio", "Total divided by the total of all copies and fills."),
+                    Column("share", "Share", "share", "Total divided by the total of all copies and fills."),
                     share(sums["time_ns"]),
                 ),
                 (Column("bytes", "Bytes", "bytes", _M["bytes"]), sums["bytes"]),

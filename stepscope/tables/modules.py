@@ -69,12 +69,12 @@ class ModuleTable:
             [
                 (NAME, [*owners.label, None]),
                 (Column("calls", "Calls", "count", _M["calls"]), [e["calls"] for e in entries]),
-                *((replace(c, shown=_is_shown(c.key, times)), [e[c.key] for e in entries]) for c in _TIMES),
+                *((replace(c, shown=_is_shown(c.key, times)), _column(entries, c.key)) for c in _TIMES),
                 (
                     Column(
                         "share",
                         "Share",
-                        "ratio",
+                        "share",
                         f"{of_what} of the module and the modules in it, divided by that of all modules and of what "
                         "belongs to none.",
                     ),
@@ -92,6 +92,12 @@ class ModuleTable:
         raise NotImplementedError(by)
 
 
+def _column(entries: list[dict[str, int | None]], key: str) -> list[int | None]:
+    """A column of all modules. What belongs to none has no total: there is nothing inside it."""
+    values = [entry[key] for entry in entries]
+    return [*values[:-1], None] if "_total_" in key else values
+
+
 def _is_shown(key: str, times: ModuleTimes) -> bool:
     part = key[: key.index("_", key.index("_") + 1)]
     if not (times.of_modules[part] or times.of_rest[part]):
@@ -104,7 +110,9 @@ def _shares(times: ModuleTimes) -> tuple[np.ndarray, str]:
     """The share of each entry, and what it is a share of."""
     side = "device" if times.of_modules["forward_device"] else "host"
     parts = [p for p in (f"forward_{side}", f"backward_{side}") if times.of_modules[p] or times.of_rest[p]]
-    total = sum(times.total_ns[p] for p in parts)
-    own = sum(int(times.self_ns[p].sum()) for p in parts)
+    total = np.sum([times.total_ns[p] for p in parts], axis=0)
+    own = np.sum([times.self_ns[p] for p in parts], axis=0)
+    total[-1] = own[-1]
     what = f"{side.capitalize()} time of the forward and the backward pass"
-    return np.asarray(total) / own if own else np.full(len(total), np.nan), what  # type: ignore[arg-type]
+    whole = int(own.sum())
+    return total / whole if whole else np.full(len(total), np.nan), what

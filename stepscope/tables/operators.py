@@ -128,12 +128,12 @@ class OperatorTable:
                 (Column("count", "Calls", "count", "Calls in the deep windows."), sums["count"]),
                 *((self._total(key, title, shown), sums[key]) for key, title, shown in _TOTALS),
                 (
-                    Column("host_share", "Host share", "ratio", "Host self time divided by that of all operators."),
+                    Column("host_share", "Host share", "share", "Host self time divided by that of all operators."),
                     share(sums["host_self_ns"]),
                 ),
                 (
                     Column(
-                        "device_share", "Device share", "ratio", "Device self time divided by that of all operators."
+                        "device_share", "Device share", "share", "Device self time divided by that of all operators."
                     ),
                     share(sums["device_self_ns"]),
                 ),

@@ -110,7 +110,7 @@ def matches(frame: Frame, query: Query) -> np.ndarray:
     keep = np.ones(len(frame), bool)
     for bound in query.bounds:
         column = frame.column(bound.column)
-        if column is None or column.unit == "text":
+        if column is None or column.is_text:
             raise BadQuery(f"This table has no column of numbers {bound.column!r}.")
         values = numbers(frame, bound.column)
         with np.errstate(invalid="ignore"):
@@ -120,7 +120,7 @@ def matches(frame: Frame, query: Query) -> np.ndarray:
         rule = Rule(query.text, query.regex, False, False, time.monotonic() + _MOST_S)
         found = np.zeros(len(frame), bool)
         for column in frame.columns:
-            if column.unit == "text":
+            if column.is_text:
                 data = frame.data.column(column.key).combine_chunks()
                 if pa.types.is_dictionary(data.type):
                     hit = np.append(rule.matches(data.dictionary.to_pylist()), False)
@@ -145,7 +145,7 @@ def _sort_keys(frame: Frame, query: Query) -> np.ndarray:
     column = frame.column(key)
     if column is None:
         raise BadQuery(f"This table has no column {key!r} to sort by.")
-    if column.unit != "text":
+    if not column.is_text:
         return numbers(frame, key)
     data = frame.data.column(key).combine_chunks()
     if not pa.types.is_dictionary(data.type):

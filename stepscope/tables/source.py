@@ -11,7 +11,7 @@ import numpy as np
 from stepscope.analysis.autograd import Autograd, link_backward
 from stepscope.analysis.capture import merge
 from stepscope.analysis.kernel_runs import KernelRuns, kernel_runs
-from stepscope.analysis.launches import LaunchTimes, Links, launch_times, link
+from stepscope.analysis.launches import Launches, LaunchTimes, Links, launch_times, launches, link
 from stepscope.analysis.modules import Owners, module_owners
 from stepscope.analysis.operators import Calls, operator_calls
 from stepscope.analysis.queues import QueueOrder, queue_order
@@ -31,7 +31,7 @@ class Source:
     ``LIVE_BASE`` less.
 
     Args:
-        devices: for their number of multiprocessors.
+        devices: known besides those that the windows tell.
     """
 
     def __init__(self, timeline: Timeline, devices: Sequence[Device] = ()) -> None:
@@ -40,7 +40,8 @@ class Source:
         self.origin_ns = timeline.origin_ns
         self.events: Events = merge([s.events for s in segments if s.base < LIVE_BASE]).events
         self.live: Events = merge([_on_lanes(s, timeline) for s in segments if s.base >= LIVE_BASE]).events
-        self.devices = devices
+        known = {device.id: device for device in devices} | timeline.devices
+        self._devices = [device for _, device in sorted(known.items())]
         self._steps = timeline.steps()
 
     # -- analyses -------------------------------------------------------------------------------------
@@ -58,8 +59,12 @@ class Source:
         return launch_times(self.events, self.links, self.queues)
 
     @cached_property
+    def launched(self) -> Launches:
+        return launches(self.events, self.links, self.queues)
+
+    @cached_property
     def runs(self) -> KernelRuns:
-        return kernel_runs(self.events, self.links, self.devices)
+        return kernel_runs(self.events, self.links, self._devices)
 
     @cached_property
     def backward(self) -> Autograd:

@@ -17,7 +17,7 @@ from stepscope.errors import StepscopeError
 from stepscope.lod import Rectangles
 from stepscope.resources import ResourceHistory
 from stepscope.runs import Worker
-from stepscope.schema import DEVICE_WORK, NONE, Events, Kind
+from stepscope.schema import DEVICE_WORK, NONE, Device, Events, Kind
 from stepscope.store import StreamReader
 from stepscope.timeline.context import context
 from stepscope.timeline.lanes import Lanes
@@ -74,6 +74,7 @@ class Timeline:
         self._monitor_version = 0
         self._windows_seen: set[str] = set()
         self._windows: list[Segment] = []
+        self.devices: dict[int, Device] = {}  # by id, as the windows tell
         self.mirrors: list[Mirror] = []
         self._window_steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._links: dict[int, SegmentLinks] = {}  # by the segment's base
@@ -216,6 +217,7 @@ class Timeline:
                 self._windows_seen.add(window_id)
                 continue
             events = window.events
+            self.devices.update({device.id: device for device in window.devices})
             lane = self.lanes.of_window(window)
             base = sum(len(s.events) for s in self._windows)
             segment = Segment(events, lane, self.names.ids(events.names), base)

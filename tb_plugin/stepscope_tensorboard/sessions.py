@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 
 from stepscope.resources import ResourceHistory
 from stepscope.runs import FileWorker, Worker
-from stepscope.schema import Device
 from stepscope.summary import Analysis, analyse_worker, note_damage, run_resources
+from stepscope.summary.parts import devices_of
 from stepscope.tables import Frame, Tables
 from stepscope.timeline import LIVE_BASE, Timeline
 from stepscope_tensorboard.answers import Pending
@@ -85,8 +85,7 @@ class Session:
         version = str(timeline.version) if lives else f"w{sum(s.base < LIVE_BASE for s in timeline.segments())}"
         known = self._tables.get(lives)
         if known is None or known[0] != version:
-            devices = [Device(**d) for d in self.summary(worker).analysis.summary["devices"]]
-            known = self._tables[lives] = version, Tables(timeline, devices)
+            known = self._tables[lives] = version, Tables(timeline, devices_of([], worker.meta or {}))
             self._framing = {key: work for key, work in self._framing.items() if key[0] is known[1]}
         return known
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stepscope.analysis.launches import Launches
 from stepscope.runs import Run, Worker
 from stepscope.summary.distributions import distribution
 from stepscope.tables import SINGLE, TABLES, Frame, Tables
@@ -28,6 +27,7 @@ MAX_POINTS = 5000
 MAX_LEVELS = 1000
 #: A longer text is cut in its middle in a page of rows; names of kernels may take 4 kB.
 _TEXT = 1500
+_COUNTS = ("count", "linked", "without_run", "runs_without_launch", "negative")
 _CSV = "text/csv; charset=utf-8"
 _PARQUET = "application/vnd.apache.parquet"
 
@@ -91,7 +91,7 @@ class TableRoutes:
         points = p.integer("points", MAX_POINTS, least=50, most=MAX_POINTS)
         _, worker, session = self._worker(p)
         version, tables = session.tables(worker, "launches")
-        return version, lambda: json_answer(launches_impl(tables, points, session.summary(worker).analysis.summary))
+        return version, lambda: json_answer(launches_impl(tables, points))
 
     def _worker(self, p: Parameters) -> tuple[Run, Worker, Session]:
         run, worker = self._listing.worker(p.text("run"), p.text("worker"))
@@ -143,7 +143,7 @@ def rows_impl(tables: Tables, frame: Frame, asked: _Asked, offset: int, limit: i
     order = asked.order(tables, frame) if tree is None else tree.rows
     page = order[offset : offset + limit]
     texts: dict[str, int] = {}
-    values = {c.key: _values(frame, c.key, c.unit == "text", page, texts) for c in frame.columns}
+    values = {c.key: _values(frame, c.key, c.is_text, page, texts) for c in frame.columns}
     return {
         "origin_ns": str(tables.origin_ns),
         "by": asked.by,
@@ -194,16 +194,19 @@ def details_impl(tables: Tables, frame: Frame, asked: _Asked, id: int, at: str) 
     }
 
 
-def launches_impl(tables: Tables, points: int, summary: dict[str, Any]) -> dict[str, Any]:
+def launches_impl(tables: Tables, points: int) -> dict[str, Any]:
     """The charts of the launches, and how many of them are linked."""
     queues, count = queue_points(tables.source, points)
-    launched = summary["launches"] or dict.fromkeys(Launches.__dataclass_fields__)
+    launched = tables.source.launched
     return {
         "origin_ns": str(tables.origin_ns),
         "launches": launch_points(tables.source, points),
         "queues": queues,
         "queue_count": count,
-        **{name: launched[name] for name in ("count", "linked", "without_run", "runs_without_launch", "negative")},
+        **{
+            name: getattr(launched, name)
+            for name in ("count", "linked", "without_run", "runs_without_launch", "negative")
+        },
     }
 
 

@@ -17,6 +17,7 @@ export function shownText(value: Value, unit: Unit): string {
     case "bytes_per_s":
       return rate(value);
     case "ratio":
+    case "share":
       return percent(value);
     case "number":
       return value !== 0 && Math.abs(value) < 0.01 ? value.toPrecision(2) : digits(value);
@@ -35,7 +36,9 @@ export function exactText(value: Value, unit: Unit, plain = false): string {
   if (unit === "ns" || unit === "moment") return exact(value);
   if (unit === "bytes") return `${count(value)} bytes`;
   if (unit === "bytes_per_s") return `${count(value)} bytes/s`;
-  return unit === "ratio" ? `${(value * 100).toLocaleString("en-US", { maximumFractionDigits: 4 })} %` : String(value);
+  return unit === "ratio" || unit === "share"
+    ? `${(value * 100).toLocaleString("en-US", { maximumFractionDigits: 4 })} %`
+    : String(value);
 }
 
 const FACTORS: Partial<Record<Unit, Record<string, number>>> = {
@@ -44,6 +47,7 @@ const FACTORS: Partial<Record<Unit, Record<string, number>>> = {
   bytes: { "": 1, b: 1, kb: 1024, kib: 1024, mb: 1 << 20, mib: 1 << 20, gb: 2 ** 30, gib: 2 ** 30 },
   bytes_per_s: { "": 1, "b/s": 1, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12 },
   ratio: { "": 1, "%": 0.01 },
+  share: { "": 1, "%": 0.01 },
 };
 
 /** "10 us", "1.5ms", "5 %": a quantity in the column's own unit; null for nothing, NaN for what is none. */
@@ -66,6 +70,7 @@ export const UNIT_HINTS: Partial<Record<Unit, string>> = {
   bytes: "e.g. 64 KiB, 1 MiB",
   bytes_per_s: "e.g. 10 GB/s",
   ratio: "e.g. 5 %",
+  share: "e.g. 5 %",
 };
 
 /**

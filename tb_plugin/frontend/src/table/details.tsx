@@ -41,6 +41,7 @@ export function Details(props: {
                 details={details}
                 one={details.occurrence}
                 view={view}
+                by={props.answer.by}
                 onPick={(next) => pick({ row, which: next })}
                 onGo={props.onGo}
               />
@@ -70,6 +71,7 @@ function Occurrence(props: {
   details: DetailsAnswer;
   one: NonNullable<DetailsAnswer["occurrence"]>;
   view: TableView;
+  by: string; // the grouping of the rows
   onPick: (which: string | number) => void;
   onGo: (patch: Partial<TableView>) => void;
 }): JSX.Element {
@@ -77,7 +79,7 @@ function Occurrence(props: {
   const at = details.at ?? 0;
   const found = useFetched(String(one.row), (key, signal) => getSlice(key, one.row, signal)).value;
   const slice = found?.row === one.row ? found : null;
-  const grouped = details.count > 1 && view.by !== SINGLE && view.table !== "modules";
+  const grouped = details.count > 1 && props.by !== SINGLE && view.table !== "modules";
   return (
     <>
       {details.count > 1 && details.histogram && details.time_ns && (
@@ -160,7 +162,7 @@ function Occurrence(props: {
                 onClick={() =>
                   props.onGo({
                     by: SINGLE,
-                    within: { by: view.by ?? "", id: details.id },
+                    within: { by: props.by, id: details.id },
                     sort: null,
                     ascending: false,
                     bounds: [],
@@ -197,7 +199,7 @@ function Context({ slice }: { slice: SliceAnswer }): JSX.Element {
         .map((to) => (
           <Pair
             key={to.row}
-            label="Launched by"
+            label="Launch"
             value={to.name}
             more={to.latency === null ? "" : `${duration(to.latency)} before`}
           />

@@ -7,13 +7,13 @@ import { Meter } from "../ui/meter";
 import { asTabs, exactText, shownText } from "./cells";
 import { Mid } from "./mid";
 import { valueOf, type Pages } from "./pages";
-import type { ColumnInfo, RowsAnswer, Unit, Value } from "./requests";
+import { isText, type ColumnInfo, type RowsAnswer, type Unit, type Value } from "./requests";
 import { reveal, ROW_HEIGHT, scrollHeight, topRow } from "./scroll";
 
 const EXTRA_ROWS = 10;
 const MOST_COPIED = 10_000;
 
-const isText = (unit: Unit) => unit === "text" || unit === "flag";
+const isWords = (unit: Unit) => isText(unit) || unit === "flag";
 
 /** What stands in the column that names a row where there is no name. */
 const NO_NAME: Record<string, string> = {
@@ -27,7 +27,10 @@ const NO_NAME: Record<string, string> = {
 // Header and rows are grids of their own: only tracks that do not depend on contents line up.
 // 7 pixels a letter hold any label, with its sort mark and padding.
 const leastWidth = (column: ColumnInfo, isName: boolean) =>
-  Math.max(isName ? 280 : column.unit === "text" ? 120 : 72, column.label.length * 7 + 32);
+  Math.max(
+    column.unit === "text" ? (isName ? 280 : 120) : column.unit === "word" ? 96 : 72,
+    column.label.length * 7 + 32,
+  );
 
 interface Place {
   row: number;
@@ -85,7 +88,7 @@ export function Grid(props: {
       columns
         .map((c) => {
           const isName = c.key === answer.name;
-          return `minmax(${leastWidth(c, isName)}px, ${isName ? 5 : c.unit === "text" ? 2 : 1}fr)`;
+          return `minmax(${leastWidth(c, isName)}px, ${c.unit === "text" ? (isName ? 5 : 2) : 1}fr)`;
         })
         .join(" "),
     [columns, answer.name],
@@ -148,7 +151,7 @@ export function Grid(props: {
       };
       const table = Array.from({ length: picked }, (_, i) => cells(from + i, columns));
       const heading = columns.map((c) =>
-        isText(c.unit) || c.unit === "count" ? c.label : `${c.label} (${unitWord(c.unit)})`,
+        isWords(c.unit) || c.unit === "count" ? c.label : `${c.label} (${unitWord(c.unit)})`,
       );
       const text = picked > 1 ? asTabs([heading, ...table]) : cells(row, [columns[column]])[0];
       await navigator.clipboard.writeText(text);
@@ -181,7 +184,7 @@ export function Grid(props: {
               key={c.key}
               role="columnheader"
               aria-colindex={i + 1}
-              class={isText(c.unit) ? "" : "num"}
+              class={isWords(c.unit) ? "" : "num"}
               aria-sort={answer.sort === c.key ? (props.ascending ? "ascending" : "descending") : "none"}
             >
               <button type="button" title={`${c.about}${unitLine(c.unit)}`} onClick={() => props.onSort(c)}>
@@ -230,7 +233,7 @@ export function Grid(props: {
                       id={`cell-${index}-${i}`}
                       role="gridcell"
                       aria-colindex={i + 1}
-                      class={`${isText(c.unit) ? "" : "num"}${index === row && i === column ? " cursor" : ""}`}
+                      class={`${isWords(c.unit) ? "" : "num"}${index === row && i === column ? " cursor" : ""}`}
                       title={value === undefined ? undefined : exactText(value, c.unit)}
                       data-key={c.key}
                       data-value={value === undefined || value === null ? undefined : String(value)}
@@ -284,7 +287,7 @@ function Cell({
   if (value === undefined) return <span class="pending" aria-hidden="true" />;
   if (value === null && isName) return <span class="faint">{NO_NAME[column.key] ?? "not told"}</span>;
   if (value === null || value === false) return <span class="faint">{shownText(value, column.unit)}</span>;
-  if (column.unit === "ratio") return <Meter ratio={value as number} />;
+  if (column.unit === "share") return <Meter ratio={value as number} />;
   if (typeof value === "string") return <Mid text={value} />;
   return <>{shownText(value, column.unit)}</>;
 }
@@ -295,6 +298,7 @@ const WORDS: Partial<Record<Unit, string>> = {
   bytes: "bytes",
   bytes_per_s: "bytes/s",
   ratio: "0 to 1",
+  share: "0 to 1",
 };
 const unitWord = (unit: Unit) => WORDS[unit] ?? unit;
 
@@ -304,5 +308,6 @@ const LINES: Partial<Record<Unit, string>> = {
   bytes: "\nBytes, in binary units (1 KiB is 1,024 bytes).",
   bytes_per_s: "\nBytes a second, in decimal units.",
   ratio: "\nRatio, shown in percent.",
+  share: "\nRatio, shown in percent.",
 };
 const unitLine = (unit: Unit) => LINES[unit] ?? "";

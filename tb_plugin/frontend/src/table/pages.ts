@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { Importing, type WorkerKey } from "../api";
 import { sentence, type Loaded } from "../resource";
-import { getRows, identity, PAGE, type RowsAnswer, type Value } from "./requests";
+import { getRows, identity, isText, PAGE, type RowsAnswer, type Unit, type Value } from "./requests";
 import type { TableView } from "./view";
 
 const MOST_PAGES = 60;
@@ -29,7 +29,7 @@ export class Pages {
   open(key: WorkerKey, view: TableView, stamp: unknown): void {
     const rows = identity(key, view);
     const of = `${rows} ${String(stamp)}`;
-    if (of === this.of) return;
+    if (of === this.of && this.now.peek().state !== "error") return;
     const sameTable = this.view?.table === view.table && this.key === key;
     const sameRows = rows === this.rows;
     Object.assign(this, { of, rows, key, view });
@@ -104,7 +104,7 @@ export class Pages {
 }
 
 /** A value of an answer; texts as texts. */
-export function valueOf(of: RowsAnswer, key: string, unit: string, i: number): Value {
+export function valueOf(of: RowsAnswer, key: string, unit: Unit, i: number): Value {
   const value = of.values[key]?.[i] ?? null;
-  return unit === "text" && typeof value === "number" ? of.texts[value] : value;
+  return isText(unit) && typeof value === "number" ? of.texts[value] : value;
 }

@@ -3,7 +3,21 @@
 import { address, json, type Percentiles, type WorkerKey } from "../api";
 import { encodeBounds, SINGLE, type TableView } from "./view";
 
-export type Unit = "text" | "flag" | "id" | "count" | "number" | "ns" | "moment" | "bytes" | "bytes_per_s" | "ratio";
+export type Unit =
+  | "text"
+  | "word"
+  | "flag"
+  | "id"
+  | "count"
+  | "number"
+  | "ns"
+  | "moment"
+  | "bytes"
+  | "bytes_per_s"
+  | "ratio"
+  | "share";
+
+export const isText = (unit: Unit) => unit === "text" || unit === "word";
 
 export interface ColumnInfo {
   key: string;

@@ -7,7 +7,7 @@ import { count, plural } from "../format";
 import { Icon } from "../ui/icons";
 import { quantityOf, shownText, UNIT_HINTS } from "./cells";
 import { Popover } from "./popover";
-import { tableAddress, type ColumnInfo, type RowsAnswer } from "./requests";
+import { isText, tableAddress, type ColumnInfo, type RowsAnswer } from "./requests";
 import { SINGLE, type Bound, type TableName, type TableView } from "./view";
 
 export const FILTER_FIELD = "table-filter";
@@ -169,7 +169,7 @@ function TextFilter({ view, onChange, problem }: Props): JSX.Element {
 
 /** Numbers between two ends. */
 function Conditions({ view, answer, onGo }: Props): JSX.Element {
-  const numbers = (answer?.columns ?? []).filter((column) => column.unit !== "text" && column.unit !== "flag");
+  const numbers = (answer?.columns ?? []).filter((column) => !isText(column.unit) && column.unit !== "flag");
   const [picked, pick] = useState<string | null>(null);
   const [ends, setEnds] = useState({ least: "", most: "" });
   const column = numbers.find((c) => c.key === picked) ?? numbers.find((c) => c.unit === "ns") ?? numbers[0];

@@ -8,7 +8,7 @@ import { Details } from "../table/details";
 import { Grid } from "../table/grid";
 import { LaunchCharts } from "../table/launch-charts";
 import { Pages } from "../table/pages";
-import type { ColumnInfo, RowsAnswer } from "../table/requests";
+import { isText, type ColumnInfo, type RowsAnswer } from "../table/requests";
 import { FILTER_FIELD, TableToolbar } from "../table/toolbar";
 import { INITIAL_TABLE, TABLES, type TableName, type TableView } from "../table/view";
 import { Absent, Await } from "../ui/states";
@@ -68,47 +68,43 @@ export function TablesTab(): JSX.Element {
           close();
         }}
       >
-        <Await of={pages.now.value} what="the table">
-          {(rows) =>
-            rows.why_empty !== null ? (
-              <Empty why={rows.why_empty} />
-            ) : (
-              <>
-                <div class="tables-grid">
-                  <Grid
-                    label={LABELS[view.table]}
-                    pages={pages}
-                    answer={rows}
-                    columns={columns}
-                    ascending={view.ascending}
-                    open={view.open}
-                    onSort={(column) => sortBy(column, rows)}
-                    onOpen={(id) => go({ open: id })}
-                    onToggle={toggle}
-                    onType={(letter) => {
-                      change({ text: view.text + letter });
-                      document.getElementById(FILTER_FIELD)?.focus();
-                    }}
-                    say={say}
-                  />
-                  {rows.count === 0 && (
-                    <Absent>
-                      No row meets the filter.{" "}
-                      <button
-                        type="button"
-                        class="inline-link"
-                        onClick={() => go({ text: "", bounds: [], within: null })}
-                      >
-                        Show all {rows.total.toLocaleString("en-US")}
-                      </button>
-                    </Absent>
-                  )}
-                </div>
-                {view.open !== null && <Details view={view} answer={rows} id={view.open} onClose={close} onGo={go} />}
-              </>
-            )
-          }
-        </Await>
+        {answer === null ? (
+          <Await of={pages.now.value} what="the table">
+            {() => null}
+          </Await>
+        ) : answer.why_empty !== null ? (
+          <Empty why={answer.why_empty} />
+        ) : (
+          <>
+            <div class="tables-grid">
+              <Grid
+                label={LABELS[view.table]}
+                pages={pages}
+                answer={answer}
+                columns={columns}
+                ascending={view.ascending}
+                open={view.open}
+                onSort={(column) => sortBy(column, answer)}
+                onOpen={(id) => go({ open: id })}
+                onToggle={toggle}
+                onType={(letter) => {
+                  change({ text: view.text + letter });
+                  document.getElementById(FILTER_FIELD)?.focus();
+                }}
+                say={say}
+              />
+              {answer.count === 0 && (
+                <Absent>
+                  No row meets the filter.{" "}
+                  <button type="button" class="inline-link" onClick={() => go({ text: "", bounds: [], within: null })}>
+                    Show all {answer.total.toLocaleString("en-US")}
+                  </button>
+                </Absent>
+              )}
+            </div>
+            {view.open !== null && <Details view={view} answer={answer} id={view.open} onClose={close} onGo={go} />}
+          </>
+        )}
       </div>
       <p class="sr-only" role="status">
         {said}
@@ -127,7 +123,7 @@ function shownColumns(answer: RowsAnswer | null, picked: readonly string[] | nul
 function sortBy(column: ColumnInfo, rows: RowsAnswer): void {
   const view = nav.peek().tables;
   const same = rows.sort === column.key;
-  change({ sort: column.key, ascending: same ? !view.ascending : column.unit === "text" });
+  change({ sort: column.key, ascending: same ? !view.ascending : isText(column.unit) });
 }
 
 function toggle(id: number): void {
