@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stepscope.analysis.steps import Steps
+from stepscope.analysis.window_effect import window_effect
 from stepscope.schema import Events, Kind
 
 
@@ -22,11 +23,15 @@ class Overhead:
         hook_ns_per_step: median self time of the hooks in a step, sampled; what the framework spends on
             calling a hook is not in it
         ratio: (stall_ns + hook_ns_per_step * steps) / (time of the steps + stall_ns)
+        window_effect_ratio: how much longer steps take after a deep window than before it: median of up to 20
+            complete steps after it / median of up to 20 before it - 1, the median of all windows; null where
+            fewer than 5 steps are on a side
     """
 
     stall_ns: int
     hook_ns_per_step: int | None
     ratio: float | None
+    window_effect_ratio: float | None
 
 
 def overhead(live: Events, steps: Steps, meta: Mapping[str, Any]) -> Overhead | None:
@@ -45,4 +50,4 @@ def overhead(live: Events, steps: Steps, meta: Mapping[str, Any]) -> Overhead | 
     covered_ns = int(np.sum(steps.host_ns)) + stall_ns
     known = hook_ns is not None and covered_ns > 0
     ratio = (stall_ns + (hook_ns or 0) * len(steps)) / covered_ns if known else None
-    return Overhead(stall_ns, hook_ns, ratio)
+    return Overhead(stall_ns, hook_ns, ratio, window_effect(live, steps))
