@@ -1,6 +1,5 @@
-"""What needs a process of its own: other backends, imports, a killed training."""
+"""What needs a process of its own: imports, a killed training."""
 
-import json
 import os
 import subprocess
 import sys
@@ -27,51 +26,6 @@ def test_importing_the_package_imports_no_framework():
         print([m for m in ("keras", "tensorflow", "torch") if m in sys.modules])
     """)
     assert done.stdout.splitlines() == ["[]", "[]"], done.stderr
-
-
-TORCH = """
-    import json, sys
-    import keras
-    from stepscope_tf import ProfilerCallback
-    assert "tensorflow" not in sys.modules
-
-    def losses(callbacks):
-        keras.utils.set_random_seed(1)
-        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8), keras.layers.Dense(1)])
-        model.compile("adam", "mse")
-        x = keras.random.uniform((64, 8), seed=0)
-        fit = dict(batch_size=16, epochs=2, verbose=0, validation_data=(x, x[:, :1]), callbacks=callbacks)
-        return model.fit(x, x[:, :1], **fit).history
-
-    class Watch(keras.callbacks.Callback):
-        asynchronous = None
-
-        def on_epoch_begin(self, epoch, logs=None):
-            frame = sys._getframe()
-            while "callbacks" not in frame.f_locals or not hasattr(frame.f_locals["callbacks"], "_async_train"):
-                frame = frame.f_back
-            Watch.asynchronous = frame.f_locals["callbacks"]._async_train
-
-    hook = ProfilerCallback(sys.argv[1], monitor_interval_ms=0)
-    same = losses([hook, Watch()]) == losses([])
-    hook.close()
-    print(json.dumps({"same": same, "asynchronous": Watch.asynchronous}))
-"""
-
-
-def test_keras_on_torch(tmp_path):
-    """Steps and validation, no deep window, and Keras goes on handing ``on_train_batch_end`` to its threads."""
-    done = run_python(TORCH, tmp_path / "run", KERAS_BACKEND="torch")
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told == {"same": True, "asynchronous": True}
-    run = read(tmp_path / "run")
-    assert run.meta["framework"] == "pytorch"
-    assert [s.step for s in run.steps] == list(range(8))
-    assert all([p.name for p in run.of_step(s.step)] == ["compute"] for s in run.steps)
-    assert len(run.validation) == 2
-    assert set(run.meta["phases"]) == {"compute", "validation"}
-    assert set(run.notes) == {"requested_but_absent", "host_time_only"}
 
 
 KILLED = """

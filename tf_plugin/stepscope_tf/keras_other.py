@@ -1,42 +1,137 @@
-"""The Keras callback on the torch and JAX backends: each call of the train function is a step.
+"""The Keras callback on the torch and JAX backends: steps, input wait, compute, validation.
 
 There Keras runs ``on_train_batch_end`` in other threads unless some callback has one, which makes it wait for the
-device after every step. So this one has none, and takes the times around the train function instead.
+device after every step. So this one has none, and takes the times where batches are fetched and around the train
+function instead: on torch Keras' iterator fetches a batch before the call, on JAX the call takes an iterator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
 import keras
 
 from stepscope_tf import environment
+from stepscope_tf.host_steps import HostSteps, Part
 from stepscope_tf.keras_base import KerasCallback, guarded
-from stepscope_tf.steps import logical_steps, split_evenly
+from stepscope_tf.session import Session
 
 _FRAMEWORKS = {"torch": "pytorch"}
 
+#: Calls what fetches a batch, and records when that began and ended.
+Timed = Callable[[Callable[[], Any]], Any]
+
+
+class _Rows:
+    """Where ``HostSteps`` puts its steps: the session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.sees_fetches = False
+
+    def begin(self) -> None:
+        self._session.before_step()
+
+    def end(self, start_ns: int, end_ns: int, parts: list[Part], complete: bool) -> None:
+        session = self._session
+        session.step_row(session.next_step, start_ns, end_ns, None if complete else {"complete": False})
+        for name, begin_ns, stop_ns in parts:
+            session.phase_row(name, session.next_step, begin_ns, stop_ns)
+        session.see_phases(*(["input_wait"] if self.sees_fetches else []), "compute", "validation")
+        session.next_step += 1
+        session.after_step()
+
+    def cancel(self) -> None:
+        self._session.no_step()
+
 
 class ProfilerCallback(KerasCallback):
-    """Records a Keras training on the torch or the JAX backend: steps and validation, no deep window.
+    """Records a Keras training on the torch or the JAX backend: steps and their phases, no deep window.
 
-    A step is the time of one call of the train function on the host; a GPU may go on after it. On torch the batch
-    is fetched before the call, so all of it is ``compute`` and input wait is unknown; on JAX it is fetched in the
-    call, so that neither is known.
+    A step begins where its batch is fetched and ends where the next one is; the last one of an epoch ends with its
+    call. All times are those of the host: a GPU may go on after them. Phases of a step: ``input_wait``, ``compute``
+    (forward, backward and optimizer are one call) and what remains, ``other``. On JAX the steps of one execution
+    (``steps_per_execution``) are told apart by their fetches.
     """
 
     def _prepare(self) -> None:
         self._owner: Any = None  # the model whose train function is replaced
         self._original: Any = None
         self._timed: Any = None
-        self._batch = 0
+        self._thread = 0
+        self._is_validating = False
+        self._rows = _Rows(self._session)
+        self._steps = HostSteps(self._rows)
+        self._patch = _FetchPatch(self._timed_fetch)
+
+    # -- Keras' hooks --------------------------------------------------------------------------------
 
     @guarded
     def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
-        self._batch = batch
         self._wrap_train_function()
+
+    @guarded
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        self._steps.finish()
+
+    @guarded
+    def on_test_begin(self, logs: dict | None = None) -> None:
+        self._steps.finish()
+        self._is_validating = True
+        super().on_test_begin(logs)
+
+    @guarded
+    def on_test_end(self, logs: dict | None = None) -> None:
+        super().on_test_end(logs)
+        self._is_validating = False
+
+    # -- fetches and calls ------------------------------------------------------------------------------
+
+    def _timed_fetch(self, fetch: Callable[[], Any]) -> Any:
+        """``fetch()``, and when it began and ended."""
+        if not self._is_on or self._is_validating or get_ident() != self._thread:
+            return fetch()
+        self._rows.sees_fetches = True
+        self._fetch_begin()
+        try:
+            batch = fetch()
+        except StopIteration:
+            self._fetch_end(False)
+            raise
+        except BaseException:
+            self._fetch_end(False)
+            self._break_off()
+            raise
+        self._fetch_end(True)
+        return batch
+
+    @guarded
+    def _fetch_begin(self) -> None:
+        self._steps.fetch_begin(perf_counter_ns())
+
+    @guarded
+    def _fetch_end(self, got_batch: bool) -> None:
+        self._steps.fetch_end(perf_counter_ns(), got_batch)
+
+    @guarded
+    def _call_begin(self, fetches_inside: bool) -> None:
+        self._steps.call_begin(perf_counter_ns(), fetches_inside)
+
+    @guarded
+    def _call_end(self, complete: bool) -> None:
+        ended_ns = perf_counter_ns()
+        self._steps.call_end(ended_ns, complete)
+        self._session.hook_ns.append(perf_counter_ns() - ended_ns)
+
+    def _break_off(self) -> None:
+        """The training ends with an exception, after which Keras calls no callback."""
+        if self._is_on:
+            self._end_training(wait=False)
+
+    # -- the train function ------------------------------------------------------------------------------
 
     def _open(self) -> bool:
         backend = keras.backend.backend()
@@ -44,8 +139,7 @@ class ProfilerCallback(KerasCallback):
         if not self._session.open(framework, environment.place(), [], self._versions()):
             return False
         self._session.note(
-            "host_time_only",
-            "On this Keras backend a step is the time of a call on the host; a GPU may go on after it.",
+            "host_time_only", "On this Keras backend steps are times of the host; a GPU may go on after them."
         )
         if self._session.plan is not None:
             self._session.note(
@@ -55,10 +149,17 @@ class ProfilerCallback(KerasCallback):
 
     def _begin_training(self) -> None:
         self._remove_hooks()
+        self._thread = get_ident()
+        self._is_validating = False
+        if keras.backend.backend() == "torch":
+            self._patch.install()
         self._wrap_train_function()
 
     def _wrap_train_function(self) -> None:
         function = getattr(self.model, "train_function", None)
+        if function is None and getattr(self.model, "compiled", False):  # before the first train_on_batch
+            self.model.make_train_function()
+            function = self.model.train_function
         if function is None or function is self._timed:
             return
         self._owner = self.model
@@ -68,37 +169,80 @@ class ProfilerCallback(KerasCallback):
 
     def _timed_function(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def train_function(*args: Any, **kwargs: Any) -> Any:
-            self._before_call()
-            start_ns = perf_counter_ns()
-            result = original(*args, **kwargs)
-            self._after_call(start_ns, perf_counter_ns())
+            fetches_inside = _fetches_inside(args)
+            if fetches_inside:
+                args = (args[0], _TimedIterator(args[1], self._timed_fetch))
+            self._call_begin(fetches_inside)
+            try:
+                result = original(*args, **kwargs)
+            except StopIteration:  # the data has come to an end
+                self._call_end(True)
+                raise
+            except BaseException:
+                self._call_end(False)
+                self._break_off()
+                raise
+            self._call_end(True)
             return result
 
         train_function._stepscope_original = original  # type: ignore[attr-defined]
         return train_function
 
-    @guarded
-    def _before_call(self) -> None:
-        self._session.before_step()
-
-    @guarded
-    def _after_call(self, start_ns: int, end_ns: int) -> None:
-        session = self._session
-        per_execution = getattr(self.model, "steps_per_execution", 1) or 1
-        per_epoch = self.params.get("steps") if self.params else None
-        count = logical_steps(self._batch, self._batch + per_execution - 1, per_epoch)
-        args = None if count == 1 else {"averaged": count}
-        is_compute = keras.backend.backend() == "torch"
-        for begin_ns, stop_ns in split_evenly(start_ns, end_ns, count):
-            session.step_row(session.next_step, begin_ns, stop_ns, args)
-            if is_compute:
-                session.phase_row("compute", session.next_step, begin_ns, stop_ns)
-            session.next_step += 1
-        session.see_phases(*(["compute"] if is_compute else []), "validation")
-        session.hook_ns.append(perf_counter_ns() - end_ns)
-        session.after_step()
-
     def _remove_hooks(self) -> None:
+        self._patch.remove()
         if self._timed is not None and self._owner.train_function is self._timed:
             self._owner.train_function = self._original
         self._owner = self._timed = self._original = None
+        self._steps.finish()
+
+
+def _fetches_inside(args: tuple[Any, ...]) -> bool:
+    """Whether these are a state and an iterator, as JAX has them; ``train_on_batch`` has one that nothing waits for."""
+    is_of_jax = len(args) == 2 and hasattr(args[1], "__next__")
+    return is_of_jax and "train_on_batch" not in getattr(args[1], "__qualname__", "")
+
+
+class _TimedIterator:
+    def __init__(self, iterator: Iterator[Any], timed: Timed) -> None:
+        self._next = iterator.__next__
+        self._timed = timed
+
+    def __iter__(self) -> _TimedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._timed(self._next)
+
+
+class _FetchPatch:
+    """Times ``EpochIterator.__next__``, with which ``fit`` fetches its batches on torch.
+
+    Where Keras has no such method (before 3.7 or so) input wait stays unknown.
+    """
+
+    def __init__(self, timed: Timed) -> None:
+        self._timed = timed
+        self._patched: tuple[Any, Any, Any] | None = None  # class, original, ours
+
+    def install(self) -> None:
+        try:
+            from keras.src.trainers.epoch_iterator import EpochIterator
+        except ImportError:
+            return
+        original = EpochIterator.__dict__.get("__next__")
+        if original is None:
+            return
+        timed = self._timed
+
+        def __next__(iterator: Any) -> Any:
+            return timed(lambda: original(iterator))
+
+        EpochIterator.__next__ = __next__
+        self._patched = EpochIterator, original, __next__
+
+    def remove(self) -> None:
+        patched, self._patched = self._patched, None
+        if patched is not None:
+            owner, original, ours = patched
+            if owner.__dict__.get("__next__") is ours:  # else somebody put theirs on top; ours then only passes on
+                owner.__next__ = original
