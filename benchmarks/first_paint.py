@@ -19,8 +19,8 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, sync_playwright
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(1, str(Path(__file__).resolve().parent.parent))
 from measuring import machine, write_trace
 
 from stepscope import cache
