@@ -37,7 +37,7 @@ class Rows:
         self.row_lane = lane[begins]
         self.row_depth = depth[begins]
         firsts = np.flatnonzero(_changes(self.row_lane))
-        lasts = np.append(firsts[1:], len(begins))
+        lasts = np.append(firsts[1:], len(begins))[: len(firsts)]
         self.rows_of = dict(
             zip(self.row_lane[firsts].tolist(), zip(firsts.tolist(), lasts.tolist(), strict=True), strict=True)
         )
