@@ -308,6 +308,7 @@ def test_work_handed_to_another_thread_leads_back_and_forth(tmp_path: Path) -> N
 
     assert links("run") == [("consumer", "process"), ("consumer", "done")]
     assert links("process") == links("done") == [("producer", "run")]
+    assert [timeline.slice(row)["args"] for row in range(3)] == [{}, {}, {}]  # the ids are none of the source's
     found = arrows(timeline, 0, 100_000, None)
     leaves = [t + timeline.origin_ns - T0_NS for t in found["from_t"]]
     assert list(zip(found["type"], leaves, strict=True)) == [("consumer", 10_000), ("consumer", 50_000)]

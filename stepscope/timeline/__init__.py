@@ -180,7 +180,7 @@ class Timeline:
             "lane_name": self.lanes.by_id[int(segment.lane[event])].name,
             "self": dur_ns - self._children_ns(segment, event),
             "step": self._step_of(segment, event, start_ns),
-            "args": _args(events, event),
+            "args": self._args(segment, event),
             **context(segment, self.links_of(segment), event),
             "connections": [self._connection(segment, c) for c in self.links_of(segment).of(event)],
         }
@@ -339,6 +339,14 @@ class Timeline:
         number, start, end = self.steps()
         at = int(np.searchsorted(start, at_ns, "right")) - 1
         return int(number[at]) if at >= 0 and at_ns < end[at] and number[at] != NONE else None
+
+    def _args(self, segment: Segment, event: int) -> dict[str, Any]:
+        told = _args(segment.events, event)
+        producer, consumer = self.links_of(segment).handoffs
+        for name, ends in (("correlation", producer), ("external id", consumer)):
+            if event in ends:
+                told.pop(name, None)  # a number of ours, not the source's
+        return told
 
     def _table(self, columns: dict[str, np.ndarray]) -> pa.Table:
         used = np.zeros(len(self.names.texts), bool)

@@ -129,7 +129,7 @@ class Lanes:
 
     def host_of(self, device: int) -> int:
         """The lane of what the host does for a device."""
-        lane = self._get(("launches", device), self.by_id[device], "launches", "Host: launches, annotations", (-1,))
+        lane = self._get(("launches", device), self.by_id[device], "launches", "Host launches", (-1,))
         return lane.id
 
     # -- the tree -------------------------------------------------------------------------------------

@@ -461,7 +461,7 @@ def test_a_hostile_name_is_shown_as_it_is(timeline: Timelines) -> None:
 def test_what_a_device_shows_of_its_host_is_the_slice_of_the_thread(timeline: Timelines) -> None:
     tab = timeline()
     host = tab.frame.get_by_test_id("lane-launches")
-    assert host.inner_text().split("\n")[0] == "Host: launches, annotations"
+    assert host.inner_text().split("\n")[0] == "Host launches"
     tab.click(host, 225, depth=1)
     tab.selected("cudaLaunchKernel")
     tab.frame.get_by_test_id("connection-run").get_by_text("gemm").wait_for()

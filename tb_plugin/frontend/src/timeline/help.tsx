@@ -105,6 +105,8 @@ export function Help({ onClose }: { onClose: () => void }): JSX.Element {
       </div>
       <p class="tip-note">
         A pale block with a solid foot stands for several slices too small to draw; the foot's height is how busy it is.
+        Arrows lead from a launch to its run (teal), from forward to backward (blue), from a producer to its consumers
+        (amber).
       </p>
     </dialog>
   );

@@ -292,10 +292,10 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
   const { info, level, children } = row.node;
   const [lifted, setLifted] = useState(false);
   const busy = busyText(row.node);
-  const inside = row.folded && children.length > 0 ? ` (${children.length})` : "";
+  const inside = row.folded && children.length > 0 ? `(${children.length})` : "";
   const ours = info.id < 0;
   // Every row of a lane is shown unless the user made it smaller: then it says so.
-  const cut = row.kind === "slices" && !row.folded && row.rows < info.rows ? ` ${row.rows} of ${info.rows} rows` : "";
+  const cut = row.kind === "slices" && !row.folded && row.rows < info.rows ? `${row.rows} of ${info.rows} rows` : "";
   const scroll = pinned ? timeline.pinScroll.value : timeline.scroll.value;
   // The name of a tall lane stays in sight while any of it does.
   const hidden = Math.max(0, scroll - row.y);
