@@ -15,6 +15,7 @@ import torch
 import stepscope.recorder as recorder_module
 from stepscope.recorder import Recorder
 from stepscope_torch import environment
+from stepscope_torch.device_phases import DevicePhases
 from stepscope_torch.forward import Forward
 from stepscope_torch.loader import WaitedFor
 from stepscope_torch.loop import Loop
@@ -201,6 +202,8 @@ class Profiler:
         ]
         if self.modules_every:
             self._parts.append(ModuleTimes(loop, self._part_failed, lambda: forward.modules, self.modules_every))
+        if torch.cuda.is_available():
+            self._parts.append(DevicePhases(loop, self._part_failed, lambda: forward.modules))
         device_types = self._accelerators()
         if device_types:
             self._parts.append(HostToDevice(loop, self._part_failed, device_types))
