@@ -135,12 +135,138 @@ def test_the_summary_of_a_run_asks_for_no_single_steps(open_page: Open, address:
 
 
 def test_the_slowest_step_and_its_reason(open_page: Open, address: str) -> None:
+    """It is compared with the usual one: its product takes 6 ms more, and with it the class and the step."""
     page = open_ranks(open_page, address, tab="steps", by="activity")
+    page.frame.get_by_test_id("slowest").get_by_text("slowest is").wait_for()
     text = page.text("slowest")
     assert "step 2 with 16.0 ms, 1.60" in text
     assert "Kernel takes 6.00 ms more than usual" in text
-    page.frame.get_by_test_id("slowest").get_by_role("button").click()
-    page.frame.get_by_test_id("timeline-range").wait_for()
+    page.frame.get_by_test_id("slowest").get_by_role("button", name="step 2").click()
+    assert page.number("compare-duration") == 16_000_000
+    assert page.number("compare-kernel") == 9_000_000
+    (row,) = page.frame.get_by_test_id("device-difference").locator("tbody tr").all()
+    assert "gemm_bf16" in row.inner_text()
+    assert "+6.00 ms" in row.inner_text()
+    page.page.wait_for_url("**p.stepscope.step=2**")
+    row.get_by_role("button").click()
+    page.frame.get_by_test_id("slice-name").get_by_text("gemm_bf16", exact=True).wait_for()
+
+
+def test_a_range_of_steps_counts_alone(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_ranks(open_page, address, tab="steps", by="activity", range="0-1")
+    steps = summary("ranks")["workers"][0]["steps"][:2]
+    assert page.number("range-part-kernel") == sum(step["activity_ns"]["kernel"] for step in steps) == 2 * 3_000_000
+    assert page.number("range-time-max") == max(step["duration_ns"] for step in steps)
+    assert page.frame.get_by_test_id("step-id").all_inner_texts() == ["0", "1"]
+    page.frame.get_by_test_id("step-range").click()
+    page.frame.locator("[data-testid=range-part-kernel][data-ns='15000000']").wait_for()
+    assert page.number("range-part-kernel") == summary("ranks")["workers"][0]["activity_total_ns"]["kernel"]
+
+
+def test_dragging_over_the_bars_selects_steps(open_page: Open, address: str) -> None:
+    page = open_ranks(open_page, address, tab="steps", by="activity")
+    box = page.frame.get_by_test_id("step-bars").bounding_box()
+    third = (box["width"] - 64) / 3
+    page.page.mouse.move(box["x"] + 64 + third * 1.5, box["y"] + 60)
+    page.page.mouse.down()
+    page.page.mouse.move(box["x"] + 64 + third * 2.5, box["y"] + 60, steps=4)
+    page.page.mouse.up()
+    page.page.wait_for_url("**p.stepscope.range=1-2**")
+    page.frame.get_by_test_id("step-range").get_by_text("2 steps selected").wait_for()
+
+
+def test_host_time_of_the_steps(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_ranks(open_page, address, tab="steps", by="activity", host="1")
+    assert page.number("range-time-max") == max(s["host_ns"] for s in summary("ranks")["workers"][0]["steps"])
+
+
+def test_modules_as_a_flame_graph(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_ranks(open_page, address, tab="steps")
+    (net,) = (m for m in summary("ranks")["workers"][0]["modules"] if m["path"] == ["Net_0"])
+    box = page.frame.get_by_test_id("module-flame").get_by_role("button", name="Net_0: 24.0 ms, 100 % of all modules")
+    assert net["forward_device_total_ns"] == 24_000_000  # it launches the all-reduce too
+    box.click()
+    page.page.wait_for_url("**p.stepscope.module=**")
+    page.frame.get_by_role("navigation", name="Module on show").get_by_text("Net_0").wait_for()
+
+
+def test_the_top_kernels(open_page: Open, address: str, summary: Summary) -> None:
+    """How many are shown apart is the reader's choice, and the others stay in the sum."""
+    page = open_ranks(open_page, address, k="1")
+    first, second = sorted(summary("ranks")["workers"][0]["kernels"], key=lambda k: -k["total_ns"])
+    assert page.number("top-time-value") == first["total_ns"]
+    assert page.number("top-time-rest") == second["total_ns"]
+    assert page.number("top-count-value") + page.number("top-count-rest") == first["count"] + second["count"] == 6
+    field = page.frame.get_by_test_id("top-k").first
+    field.fill("2")
+    field.press("Enter")
+    page.page.wait_for_url("**p.stepscope.k=2**")
+    page.frame.get_by_test_id("top-time-value").nth(1).wait_for()
+    assert page.frame.get_by_test_id("top-time-rest").count() == 0
+
+
+def test_activity_and_memory_operations_of_the_gpu(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_ranks(open_page, address)
+    times = summary("ranks")["workers"][0]["activity_time_ns"]
+    assert page.number("gpu-activity-kernel") == times["kernel"]
+    assert page.number("gpu-activity-sync") == times["sync"] == 6_000_000
+    assert times["memcpy"] == 0
+    assert page.frame.get_by_test_id("gpu-activity-memcpy").count() == 0
+
+
+def test_cpu_use_is_that_of_the_command(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_page(address, run="torch")
+    ((_, metrics),) = summary("torch")["resources"].items()
+    assert page.number("cpu-active") == metrics["cpu"]["active"]
+    assert page.number("cpu-mean") == metrics["cpu"]["mean"]
+
+
+def test_a_histogram_of_an_annotation_of_choice(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_page(address, run="torch")
+    (augment,) = (a for a in summary("torch")["workers"][0]["annotations"] if a["name"] == "augment")
+    page.frame.get_by_test_id("histogram-name").fill("augment")
+    page.frame.get_by_test_id("histogram-name").press("Enter")
+    assert page.number("histogram-spread-p50") == augment["p50_ns"]
+    assert page.number("histogram-spread-max") == augment["max_ns"]
+    page.page.wait_for_url("**p.stepscope.hist=**")
+    page.page.reload()
+    assert page.number("histogram-spread-p50") == augment["p50_ns"]
+    page.frame.get_by_role("button", name="Remove the histogram of augment").click()
+    page.frame.get_by_test_id("histogram").wait_for(state="detached")
+
+
+HOSTILE = "=1+1‮<img src=x onerror=alert(1)>"
+
+
+def test_a_hostile_name_is_text_here_and_in_files(open_page: Open, address: str) -> None:
+    page = open_ranks(open_page, address, hist=json.dumps([HOSTILE]))
+    card = page.frame.get_by_test_id("histogram")
+    card.get_by_role("heading", name=HOSTILE).wait_for()
+    assert card.locator("img").count() == 0
+    page.frame.get_by_test_id("top-time").get_by_test_id("card-menu").click()
+    with page.page.expect_download() as download:
+        page.frame.get_by_test_id("card-csv").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0] == "Kernel,Time (ns),of all time,Launches,of all launches"
+    assert lines[1].startswith("gemm_bf16,15000000,0.625,3,0.5")
+
+
+def test_a_card_as_a_table_and_as_a_picture(open_page: Open, address: str) -> None:
+    page = open_ranks(open_page, address)
+    card = page.frame.get_by_test_id("step-distribution")
+    card.get_by_test_id("card-menu").focus()
+    page.page.keyboard.press("Enter")
+    page.frame.get_by_test_id("card-table").wait_for()
+    page.page.keyboard.press("Enter")
+    card.get_by_role("table").wait_for()
+    assert card.get_by_test_id("step-spread-chart").count() == 0
+    card.get_by_test_id("card-menu").click()
+    with page.page.expect_download() as download:
+        page.frame.get_by_test_id("card-png").click()
+    picture = Path(download.value.path()).read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert len(picture) > 5000
+    assert download.value.suggested_filename == "ranks-rank0-Step_time_distribution.png"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

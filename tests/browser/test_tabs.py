@@ -84,6 +84,7 @@ def test_the_timeline_tab(open_page: Open, address: str, summary: Summary, run: 
 def test_a_click_on_a_step_opens_it_in_the_timeline(open_page: Open, address: str, summary: Summary) -> None:
     page = open_page(address, run="gpu", tab="steps")
     page.frame.get_by_test_id("step-label").nth(1).click()
+    page.frame.get_by_test_id("step-in-timeline").click()
     shown = page.frame.get_by_test_id("timeline-range")
     shown.wait_for()
     step = summary("gpu")["workers"][0]["steps"][1]

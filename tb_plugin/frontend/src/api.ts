@@ -589,9 +589,6 @@ export const getRuns = (signal?: AbortSignal) => json<RunsAnswer>("runs", {}, si
 
 export const getSummary = (key: WorkerKey, signal?: AbortSignal) => json<SummaryAnswer>("summary", { ...key }, signal);
 
-export const getSteps = (key: WorkerKey, offset: number, limit: number, signal?: AbortSignal) =>
-  json<StepsAnswer>("steps", { ...key, offset, limit }, signal);
-
 export const getOverview = (key: WorkerKey, points: number, signal?: AbortSignal) =>
   json<OverviewAnswer>("steps/overview", { ...key, points }, signal);
 

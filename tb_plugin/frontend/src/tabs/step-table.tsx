@@ -35,7 +35,7 @@ export function StepTable(props: {
       initial={sort}
       height={(Math.min(total, MOST_ROWS) + 1) * ROW_HEIGHT + 4}
       version={pages.version.value}
-      remote={{ onSort: setSort, need: (first, last) => pages.need(first, last) }}
+      remote={{ onSort: setSort, need: (first, last) => pages.need(first, last), has: (row) => pages.at(row) !== null }}
       onOpen={(row) => {
         const found = pages.at(row);
         if (found) props.onOpen(found.page.index[found.i]);
@@ -62,7 +62,7 @@ function columnsOf(pages: StepPages, by: By, parts: readonly Part[]): Column[] {
     title: `${title} In ms.`,
     numeric: true,
     value: (row) => read(row, get),
-    cell: (row) => (pages.at(row) ? milliseconds(read(row, get)) : ""),
+    cell: (row) => milliseconds(read(row, get)),
     hint: (row) => {
       const ns = read(row, get);
       return ns === null ? NOT_MEASURED : exact(ns);
@@ -75,7 +75,7 @@ function columnsOf(pages: StepPages, by: By, parts: readonly Part[]): Column[] {
       width: 84,
       numeric: true,
       value: (row) => read(row, (page, i) => page.id[i]),
-      cell: (row) => (pages.at(row) ? count(read(row, (page, i) => page.id[i])) : "…"),
+      cell: (row) => count(read(row, (page, i) => page.id[i])),
       hint: (row) => read(row, (page, i) => page.label[i]) ?? "",
     },
     {
@@ -98,7 +98,7 @@ function columnsOf(pages: StepPages, by: By, parts: readonly Part[]): Column[] {
       title: "Since the recording or the first event began.",
       numeric: true,
       value: (row) => read(row, (page, i) => page.start[i]),
-      cell: (row) => (pages.at(row) ? `${((read(row, (page, i) => page.start[i]) ?? 0) / 1e9).toFixed(3)} s` : ""),
+      cell: (row) => `${((read(row, (page, i) => page.start[i]) ?? 0) / 1e9).toFixed(3)} s`,
     },
     time("duration", "Duration (ms)", DEFINITIONS.stepDuration, (page, i) => page.duration[i]),
     time("host", "Host", DEFINITIONS.stepHost, (page, i) => page.host[i]),

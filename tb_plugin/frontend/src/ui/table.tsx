@@ -59,7 +59,7 @@ export function Table(props: {
   height?: number; // pixels; without it the table takes what its parent leaves
   version?: unknown; // changes when the values do
   /** The rows are elsewhere, sorted there and fetched when they come into sight; values may not be there yet. */
-  remote?: { onSort: (sort: Sort) => void; need: (first: number, last: number) => void };
+  remote?: { onSort: (sort: Sort) => void; need: (first: number, last: number) => void; has: (row: number) => boolean };
 }): JSX.Element {
   const { columns, count, remote } = props;
   const [sort, setSort] = useState(props.initial);
@@ -168,7 +168,7 @@ export function Table(props: {
             }}
             onClick={() => props.onOpen?.(row)}
           >
-            {columns.map((column) => (
+            {(!remote || remote.has(row) ? columns : []).map((column) => (
               <div
                 key={column.key}
                 role="cell"
