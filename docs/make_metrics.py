@@ -33,6 +33,7 @@ from stepscope.analysis.sampled_modules import SampledModule
 from stepscope.analysis.stacks import OperatorStack
 from stepscope.analysis.steps import Steps
 from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchronisation
+from stepscope.analysis.tf_data import TfData, TfDataStage
 from stepscope.analysis.throughput import Throughput
 from stepscope.analysis.trust import Trust
 from stepscope.definitions import split
@@ -80,6 +81,8 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Synchronisation", "workers[].synchronisation", "", Synchronisation),
     ("Synchronising calls", "workers[].synchronisation.calls[], .records[]", "", SyncCalls),
     ("Synchronising calls by operator", "workers[].synchronisation.by_operator[]", "", SyncByOperator),
+    ("Input pipelines of tf.data", "workers[].tf_data", "", TfData),
+    ("Stages of tf.data", "workers[].tf_data.stages[]", "", TfDataStage),
     ("Launches", "workers[].launches", "", Launches),
     ("Launches by call", "workers[].launches.by_call[]", "", CallLaunches),
     ("Launch histogram", "workers[].launches.histogram", "launches", Histogram),

@@ -49,6 +49,7 @@ def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
         ("Top kernels", _kernels(worker)),
         ("Memory copies", _copies(worker)),
         ("Top operators", _operators(worker)),
+        ("Input pipeline (tf.data)", _tf_data(worker)),
         ("Top modules", _modules(worker)),
         ("Top modules, host time in sampled steps", _sampled_modules(worker)),
         ("Memory allocated in the windows", _memory(worker)),
@@ -248,6 +249,21 @@ def _copies(worker: dict[str, Any]) -> list[str]:
         for kind, c in (worker["memcpy"] or {}).items()
     ]
     return fmt.table(rows, right=(1, 2, 3, 4))
+
+
+def _tf_data(worker: dict[str, Any]) -> list[str]:
+    found = worker["tf_data"]
+    if found is None:
+        return []
+    share = f", {fmt.percent(found['wait_ratio'])} of the loop" if found["wait_ratio"] is not None else ""
+    lines = [f"  the training waited {fmt.time(found['wait_ns'])} for {fmt.count(found['fetches'], 'element')}{share}"]
+    rows = [["", "in calls", "self", "calls", "buffer empty"]]
+    for stage in found["stages"]:
+        name = "  " * stage["depth"] + fmt.name(stage["stage"]) + (" *" if stage["path"] == found["slowest"] else "")
+        empty = "" if stage["empty_ratio"] is None else fmt.percent(stage["empty_ratio"])
+        rows.append([name, fmt.time(stage["total_ns"]), fmt.time(stage["self_ns"]), f"{stage['calls']:,}", empty])
+    lines += fmt.table(rows, right=(1, 2, 3, 4))
+    return [*lines, f"  * slowest. {found['advice']}"] if found["advice"] else lines
 
 
 def _operators(worker: dict[str, Any]) -> list[str]:

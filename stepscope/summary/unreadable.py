@@ -42,6 +42,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "memcpy": {},
         "memory_operations": [],
         "synchronisation": None,
+        "tf_data": None,
         "communication": None,
         "launches": None,
         "operators": [],

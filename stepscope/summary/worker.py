@@ -44,6 +44,7 @@ from stepscope.analysis.sampled_modules import sampled_modules
 from stepscope.analysis.stacks import operator_stacks
 from stepscope.analysis.step_collectives import step_collectives
 from stepscope.analysis.steps import find_steps
+from stepscope.analysis.tf_data import tf_data
 from stepscope.analysis.throughput import throughput
 from stepscope.errors import StepscopeError
 from stepscope.rules import Parameters
@@ -128,6 +129,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     memory_list = attempt("memory operations", memory_operations, events)
     idle = attempt("idle times", idle_part, capture, links)
     waits = attempt("synchronisation", synchronisation_part, capture)
+    pipelines = attempt("tf.data pipelines", tf_data, events)
     collectives = attempt("communication", collectives_of, windows, events, links)
     talk = attempt("communication", communication_part, events, collectives)
     in_steps = attempt("communication by step", step_collectives, events, collectives, steps)
@@ -180,6 +182,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "memcpy": None if copy_list is None else {kind: asdict(c) for kind, c in copy_list.items()},
         "memory_operations": plain(memory_list),
         "synchronisation": waits,
+        "tf_data": pipelines and asdict(pipelines),
         "communication": talk,
         "launches": launches_part(launched) if windows else None,
         "operators": plain(operator_list),
