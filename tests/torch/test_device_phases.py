@@ -80,7 +80,7 @@ def test_each_step_has_its_phases_on_the_device(tmp_path, device):
         recording.events.args_of(i)["queue_ns"] for i in recording.events.of_kind(Kind.DEVICE_ANNOTATION).nonzero()[0]
     ]
     assert min(queues) >= 0
-    assert recording.phases() == dict.fromkeys([*PHASES, "input_wait"], 40) | {"validation": 1}
+    assert recording.phases() == dict.fromkeys([*PHASES, "input_wait"], 40) | {"validation": 2}
     assert device.made < 16  # they are used again
     assert recording.notes == []
 

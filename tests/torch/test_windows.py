@@ -314,3 +314,21 @@ def test_a_region_may_outlive_a_window(tmp_path):
     enter = torch.profiler.record_function.__enter__
     assert enter.__module__ == "torch.autograd.profiler"
     assert not hasattr(enter, "__wrapped__")
+
+
+def test_on_a_device_each_window_has_a_probe_that_warms_the_profiler_up(tmp_path, monkeypatch):
+    from stepscope_torch import window
+
+    class Activities(list):
+        """Those of the CPU, which are taken for two."""
+
+        def __len__(self):
+            return 2
+
+    monkeypatch.setattr(window, "_activities", lambda: Activities([torch.profiler.ProfilerActivity.CPU]))
+    model = make_model()
+    with profiler(tmp_path, model, schedule=Schedule(skip_first=3, active=2, windows=2, every=5)):
+        train(model, 12)
+    assert [sorted(steps_of(w)) for w in windows_of(tmp_path)] == [[3, 4], [8, 9]]
+    stalls = read(tmp_path).rows(Kind.OVERHEAD, "profiler_stall")
+    assert len(stalls) == 8  # start and stop of two probes and two windows

@@ -58,6 +58,10 @@ class ModuleScopes:
         """The window closes: a scope that is left in a later session of the profiler would kill the process."""
         while self._open:
             self._open.pop().__exit__(None, None, None)
+        self.go_away()
+
+    def go_away(self) -> None:
+        """No further scopes; those that are open end with their calls."""
         for entrance in self._entrances:
             entrance.remove()
         self._entrances = []

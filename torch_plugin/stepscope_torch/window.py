@@ -60,7 +60,9 @@ class DeepWindows:
         self._next = next_window(schedule, 0, None)  # the step with which the next window begins
         self._not_before = 0
         self._events_per_step: int | None = None  # None until the probe has counted
+        self._probe_due = True
         self._probing = False
+        self._on_device = False
         self._tries = 0
         self._profile: Any = None
         self._thread = 0
@@ -81,7 +83,7 @@ class DeepWindows:
         if self._next is None:
             return inf
         # A probe is two steps earlier, so that regions which were entered in it are left before the window begins.
-        return self._next - 2 if self._events_per_step is None and self._next >= 2 else self._next
+        return self._next - 2 if self._probe_due and self._next >= 2 else self._next
 
     # -- between steps ---------------------------------------------------------------------------------
 
@@ -177,7 +179,8 @@ class DeepWindows:
     def _start(self, step: int, steps_done: int, step_ns: int | None) -> None:
         began = perf_counter_ns()
         assert self._next is not None
-        self._probing = self._events_per_step is None and step < self._next
+        self._probing = self._probe_due and step < self._next
+        self._probe_due = False
         self._steps_wanted = 1 if self._probing else steps_that_fit(self.schedule, self._events_per_step)
         self._bound_s = self.schedule.max_seconds
         if self._probing:
@@ -188,7 +191,9 @@ class DeepWindows:
         self._markers = 0
         self._void = []
         with self.sessions.own():
-            self._profile = torch.profiler.profile(activities=_activities(), **self.options)
+            activities = _activities()
+            self._on_device = len(activities) > 1
+            self._profile = torch.profiler.profile(activities=activities, **self.options)
             self._profile.start()
         self._thread = get_ident()
         self.is_open = True
@@ -206,13 +211,16 @@ class DeepWindows:
         keep = done > 0
         if self._probing:
             events = _count_events(profile)
-            self._events_per_step = events // done if done else None
+            self._events_per_step = events // done if done else self._events_per_step
+            self._probe_due = not done
             # One step that is over the bound by itself: there will be no smaller window than this.
             keep = done > 0 and events >= self.schedule.max_events
         if keep:
             self.handover.save(profile)
             self.taken += 1
             self._next = next_window(self.schedule, self.taken, self._first_step)
+            # The profiler of a GPU is slow in its first step, so each window there has a probe that warms it up.
+            self._probe_due = self._on_device or self._events_per_step is None
         elif not done:
             self._tries += 1
             if self._tries >= _MAX_TRIES:
@@ -256,6 +264,7 @@ class DeepWindows:
         began = perf_counter_ns()
         self._close_profile({})
         self._next = self._first_step + 10
+        self._probe_due |= self._probing
         self.recorder.note("window_postponed", "A deep window was broken off, since the script's own profiler started.")
         self._record_stall("stop", began, perf_counter_ns())
 
@@ -274,6 +283,8 @@ class DeepWindows:
         self._next = None
         self._marker = self._marked = None
         recorder_module.mirror = None
+        if self.modules is not None:
+            self.modules.go_away()
         log.warning("stepscope takes no more deep windows: %s. Training goes on.", error)
         self.recorder.note("hook_failed", f"Deep windows were switched off: {error}")
         if profile is not None and torch.autograd.profiler._is_profiler_enabled:
@@ -300,6 +311,8 @@ class DeepWindows:
             self._profile = None
             self.is_open = False
             recorder_module.mirror = None
+            if self.modules is not None:
+                self.modules.go_away()
             self.recorder.note(
                 "requested_but_absent", "A deep window is missing: it was open when another thread ended the recording."
             )
