@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -104,6 +105,10 @@ class KernelTable:
                 ),
                 step_column(source.steps_at(launched, events.step[rows])),
                 (STREAM, texts(code, streams)),
+                (OPERATOR, texts(source.operator_of_run[at], events.names)),
+                (MODULE, texts(source.module_of_run[at], source.module_paths)),
+                (Column("latency_ns", "Launch latency", "ns", _LATENCY), known(latency)),
+                (Column("queue_wait_ns", "Queue wait", "ns", _WAIT, shown=False), known(wait)),
                 (GRID, texts(configs.shape, [_dim(s.grid) for s in configs.shapes])),
                 (BLOCK, texts(configs.shape, [_dim(s.block) for s in configs.shapes])),
                 (
@@ -119,13 +124,12 @@ class KernelTable:
                     Column("shared_bytes", "Shared memory", "bytes", "Shared memory of each block.", shown=False),
                     known(shared),
                 ),
-                (PRECISION, texts(np.where(runs.communication, NONE, runs.precision), PRECISIONS)),
-                (TENSOR, runs.matrix),
+                (
+                    replace(PRECISION, shown=False),
+                    texts(np.where(runs.communication, NONE, runs.precision), PRECISIONS),
+                ),
+                (replace(TENSOR, shown=False), runs.matrix),
                 (KIND, texts(runs.communication.astype(np.int64), ("compute", "communication"))),
-                (OPERATOR, texts(source.operator_of_run[at], events.names)),
-                (MODULE, texts(source.module_of_run[at], source.module_paths)),
-                (Column("latency_ns", "Launch latency", "ns", _LATENCY), known(latency)),
-                (Column("queue_wait_ns", "Queue wait", "ns", _WAIT, shown=False), known(wait)),
             ],
             rows,
             "dur_ns",

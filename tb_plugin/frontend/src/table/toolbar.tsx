@@ -83,7 +83,10 @@ export function TableToolbar(props: Props): JSX.Element {
       <TextFilter {...props} />
       <Conditions {...props} />
       {view.within && by === SINGLE && (
-        <Chip text={`only of one row, grouped by ${view.within.by}`} onRemove={() => onGo({ within: null })} />
+        <Chip
+          text={`Only one group (${groupLabel(groupings, view.within.by)})`}
+          onRemove={() => onGo({ within: null })}
+        />
       )}
       {view.bounds.map((bound) => (
         <Chip
@@ -241,6 +244,9 @@ function boundText(bound: Bound, column: ColumnInfo | undefined): string {
   if (bound.least !== null && bound.most !== null) return `${text(bound.least)} ≤ ${name} ≤ ${text(bound.most)}`;
   return bound.least !== null ? `${name} ≥ ${text(bound.least)}` : `${name} ≤ ${text(bound.most ?? 0)}`;
 }
+
+const groupLabel = (groupings: RowsAnswer["groupings"], by: string) =>
+  (groupings.find((grouping) => grouping.key === by)?.label ?? by).toLowerCase();
 
 function Chip({ text, onRemove }: { text: string; onRemove: () => void }): JSX.Element {
   return (
