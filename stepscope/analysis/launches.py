@@ -138,7 +138,9 @@ def link(events: Events) -> Links:
     used[call_of_run[hit]] = True
     position = np.cumsum(used) - 1
     call_of_run[hit] = position[call_of_run[hit]]
-    linked = np.isin(ids[used], np.unique(wanted[hit])) & (ids[used] >= lowest)
+    carried = np.zeros(len(known) + 1, bool)
+    carried[at[hit]] = True
+    linked = carried[np.searchsorted(known, ids[used])] & (ids[used] >= lowest)
     return Links(calls[used], runs, call_of_run, linked)
 
 
