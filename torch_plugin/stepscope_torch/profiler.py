@@ -13,12 +13,14 @@ from typing import Any
 import torch
 
 import stepscope.recorder as recorder_module
+from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
 from stepscope_torch import environment
 from stepscope_torch.device_phases import DevicePhases
 from stepscope_torch.forward import Forward
 from stepscope_torch.loader import WaitedFor
 from stepscope_torch.loop import Loop
+from stepscope_torch.memory_history import MemoryHistory
 from stepscope_torch.module_scopes import ModuleScopes
 from stepscope_torch.modules import EVERY, ModuleTimes
 from stepscope_torch.part import Part
@@ -98,6 +100,7 @@ class Profiler:
         self._sessions: Sessions | None = None
         self._parts: list[Part] = []
         self._input: InputWait | None = None
+        self._memory = MemoryHistory()
         self._monitor: Any = None
         self._phases: list[str] = []  # as worker.json has them
         self._samples_told = 0
@@ -151,6 +154,20 @@ class Profiler:
         may be called before ``start``, and costs next to nothing while nothing records.
         """
         return WaitedFor(loader, lambda: None if self._input is None else self._input.fetch)
+
+    def memory_snapshot(self) -> Path | None:
+        """Save what the CUDA allocator holds into this process's folder, for pytorch.org/memory_viz.
+
+        From the first call on the allocator also keeps a history with stacks (about 1 us an allocation), which later
+        snapshots contain. Returns the file; None, and a line in the log, where it could not be saved.
+        """
+        try:
+            if self.folder is None or not self.enabled:
+                raise StepscopeError("memory_snapshot: the profiler does not record.")
+            return self._memory.snapshot(self.folder)
+        except Exception as error:
+            log.warning("stepscope saved no memory snapshot: %s", error)
+            return None
 
     def stop(self) -> None:
         """End the recording; waits for deep windows to be converted, a minute at most. Harmless when repeated."""
@@ -357,6 +374,10 @@ class Profiler:
         atexit.unregister(self.stop)
         for part in self._parts:
             part.remove()
+        try:
+            self._memory.stop()
+        except Exception as error:
+            log.warning("stepscope could not end the history of the CUDA allocator: %s", error)
         if self._sessions is not None:
             self._sessions.remove()
         if self._recorder is not None:
