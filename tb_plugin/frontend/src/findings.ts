@@ -1,9 +1,7 @@
-// Findings as the page shows them: evidence with labels and units, and the way to the place where it can be seen.
+// Findings as the page shows them: severities in words, evidence with labels and units.
 
-import { findByName, getSlice, type Finding, type Place, type Verdict, type WorkerKey } from "./api";
+import type { Finding, Place, Verdict } from "./api";
 import { bytes, count, DASH, duration, percent, rate } from "./format";
-import { navigate } from "./state";
-import { openStep } from "./tabs/open-step";
 
 export const SEVERITY_WORDS: Record<Verdict["severity"], string> = {
   critical: "Critical",
@@ -46,23 +44,4 @@ export function gainText(finding: Finding): string | null {
 /** What a button that leads to a place says: "Show ProfilerStep#7", "Show step 40", "Show kernel gemm". */
 export function placeLabel({ what, name }: Place): string {
   return what === "step" && /step/i.test(name) ? `Show ${name}` : `Show ${what} ${name}`;
-}
-
-const ROOM = 4; // a slice is shown with so many times its own length around it
-
-/** Open the timeline at a place. Resolves to a sentence where the place is not in the recorded windows. */
-export async function openPlace(key: WorkerKey, originNs: string, place: Place): Promise<string | null> {
-  if (place.start_ns !== null) {
-    openStep(originNs, { start: [place.start_ns], duration: [place.duration_ns ?? 0] }, 0);
-    return null;
-  }
-  const { rows } = await findByName(key, place.name);
-  if (rows.length === 0) return `No ${place.what} of this name is in the recorded windows.`;
-  const row = rows[Math.floor(rows.length / 2)]; // the first one may be of a warm-up
-  const { origin_ns, start, dur } = await getSlice(key, row);
-  const width = Math.max(dur, 1) * (1 + 2 * ROOM);
-  const from = BigInt(origin_ns) + BigInt(Math.floor(start - Math.max(dur, 1) * ROOM));
-  const span = { start: from, fraction: 0, width };
-  navigate({ tab: "timeline", slice: row, of: null, span, find: place.name, rules: "e" });
-  return null;
 }

@@ -3,10 +3,11 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Finding, Place, WorkerKey } from "../api";
-import { evidenceRow, gainText, openPlace, placeLabel, SEVERITY_WORDS } from "../findings";
+import { evidenceRow, gainText, placeLabel, SEVERITY_WORDS } from "../findings";
 import { plural } from "../format";
 import { sentence } from "../resource";
 import { Icon, SeverityIcon } from "../ui/icons";
+import { openPlace } from "./open-place";
 
 const DEFINITION =
   "What rules found in the numbers of this page, the most important first. Gains are upper bounds, and two findings may want the same time. docs/rules.md tells every rule and its thresholds.";
@@ -16,23 +17,19 @@ interface At {
   originNs: string;
 }
 
-export function Findings({ findings, at, originNs }: { findings: readonly Finding[] } & At): JSX.Element {
+/** Nothing where no rule has anything to tell: the verdict then says what bounds the step. */
+export function Findings({ findings, at, originNs }: { findings: readonly Finding[] } & At): JSX.Element | null {
+  if (findings.length === 0) return null;
   return (
-    <section class="card findings-card" data-testid="findings-card">
+    <section class="card" data-testid="findings">
       <h2 title={DEFINITION}>
-        Findings <span class="faint">{findings.length > 0 && plural(findings.length, "finding")}</span>
+        Findings <span class="faint">{findings.length}</span>
       </h2>
-      {findings.length === 0 ? (
-        <p class="all-good" data-testid="findings-none">
-          No rule found anything to tell. What bounds the step is said above.
-        </p>
-      ) : (
-        <ul class="findings" data-testid="findings">
-          {findings.map((finding) => (
-            <Row key={finding.rule} finding={finding} at={at} originNs={originNs} />
-          ))}
-        </ul>
-      )}
+      <ul class="findings">
+        {findings.map((finding) => (
+          <Row key={finding.rule} finding={finding} at={at} originNs={originNs} />
+        ))}
+      </ul>
     </section>
   );
 }

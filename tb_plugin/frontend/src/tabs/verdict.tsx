@@ -40,14 +40,12 @@ export function Verdict(props: {
           <p class="faint">{quietText(verdict, findings.length)}</p>
         )}
       </div>
-      {(gain || place) && (
+      {finding && (
         <div class="verdict-side">
-          {gain && (
-            <p title={finding?.gain?.formula}>
-              <span class="faint">Gain </span>
-              {gain}
-            </p>
-          )}
+          <p title={finding.gain?.formula}>
+            <span class="faint">Gain</span> {gain ?? "not known"}
+          </p>
+          <p class="faint">Confidence {finding.confidence}</p>
           {place && at && <PlaceButton place={place} at={at} originNs={originNs} short />}
         </div>
       )}
