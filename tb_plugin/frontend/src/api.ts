@@ -174,6 +174,32 @@ export interface Synchronisation {
   by_operator_count: number;
 }
 
+/** A stage of a tf.data pipeline; those of one depth and path prefix are inputs of the stage with that path. */
+export interface TfDataStage {
+  stage: string;
+  path: string;
+  depth: number;
+  calls: number;
+  total_ns: number;
+  self_ns: number;
+  in_background: boolean;
+  parallelism: number | null;
+  autotuned: boolean | null;
+  buffer_size: number | null;
+  buffered_calls: number | null;
+  empty_ratio: number | null;
+}
+
+export interface TfData {
+  stages: TfDataStage[];
+  fetches: number;
+  wait_ns: number;
+  loop_ns: number | null;
+  wait_ratio: number | null;
+  slowest: string;
+  advice: string | null;
+}
+
 export interface MemoryShare<N> {
   name: N | null;
   count: number;
@@ -269,6 +295,7 @@ export interface WorkerSummary {
   precision_ns: Record<string, number | null> | null;
   communication: Communication | null;
   synchronisation: Synchronisation | null;
+  tf_data: TfData | null;
   memory: MemoryRow[] | null;
   memory_count: number | null;
   memory_operations: MemoryOperationRow[] | null;

@@ -14,6 +14,7 @@ import { Memory } from "./memory";
 import { NotMeasured } from "./not-measured";
 import { StepTime } from "./summary-charts";
 import { SyncCalls } from "./sync";
+import { TfDataPipeline } from "./tf-data";
 import { TimeGoes } from "./time-goes";
 import { TopKernels } from "./top-kernels";
 import { Utilisation } from "./utilisation";
@@ -26,6 +27,7 @@ export function Panels({ answer }: { answer: SummaryAnswer }): JSX.Element {
         <TimeGoes worker={worker} coverage={answer.coverage} />
         <StepTime />
         <StepDistribution answer={answer} />
+        <TfDataPipeline data={worker.tf_data} />
       </Section>
       <Section title="Processors">
         <GpuUse worker={worker} />
