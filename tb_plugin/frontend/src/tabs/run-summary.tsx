@@ -5,19 +5,22 @@ import { useMemo } from "preact/hooks";
 import { bandOption } from "../charts/run-band";
 import { Chart } from "../charts/echarts";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
-import { count, DASH, duration, exact, percent, plural } from "../format";
+import { count, DASH, digits, duration, exact, percent, plural } from "../format";
 import { measureLabel, rankName, useRunSteps, useRunSummary, type RunSteps, type RunSummary } from "../run";
 import { openWorker, theme } from "../state";
 import { Card, type CardData } from "../ui/card";
 import { Cards } from "../ui/cards";
 import { Absent, Await } from "../ui/states";
-import { mapNumbers, RunMap } from "./run-map";
+import { Findings } from "./findings";
+import { everyone, mapNumbers, RunMap } from "./run-map";
 import { RankTable, reasonText, signed } from "./run-table";
 
 const MOST_NAMED = 8;
 const MOST_OTHERS = 3;
 const MAP_COLUMNS = 120;
-const MAP_ROOM = 200; // pixels
+const MAP_ROOM = 230; // pixels
+const MOST_MAPPED = 64; // workers; of more only the slowest are in the map here
+const MAPPED = 18;
 const NOTABLE = 0.02; // of the median step
 
 export function RunSummaryTab(): JSX.Element {
@@ -30,6 +33,7 @@ export function RunSummaryTab(): JSX.Element {
           <>
             <Verdict run={run} />
             <Tiles run={run} />
+            <Findings findings={run.findings} at={null} originNs="0" />
             <Cards>
               <StepTimeBand of={steps} run={run} />
               <Slowest run={run} />
@@ -83,7 +87,7 @@ export function Verdict({ run }: { run: RunSummary }): JSX.Element {
       {(across.missing_rank_count ?? 0) > 0 && (
         <p class="banner warn" role="status" data-testid="ranks-missing">
           {plural(across.missing_rank_count ?? 0, "rank")} of {count(across.world_size)}{" "}
-          {across.missing_rank_count === 1 ? "is" : "are"} missing here: {named(across.missing_ranks ?? [])}.
+          {across.missing_rank_count === 1 ? "is" : "are"} missing here: {named(across.missing_ranks ?? [])}
         </p>
       )}
     </div>
@@ -101,14 +105,14 @@ function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Elem
   notable.sort((a, b) => (ranks.excess_ns[b] ?? 0) - (ranks.excess_ns[a] ?? 0));
   return (
     <p data-testid="run-others">
-      {but === null ? "Some" : "Also"} spend more time a step than the median worker:{" "}
+      {but === null ? "Beyond" : "Also beyond"} the median worker:{" "}
       {notable.slice(0, MOST_OTHERS).map((i, at) => (
         <Fragment key={ranks.worker[i]}>
-          {at > 0 && ", "}
+          {at > 0 && "; "}
           <button type="button" onClick={() => openWorker(run.run, ranks.worker[i])}>
             {rankName(ranks, i)}
           </button>{" "}
-          in {reasonText(ranks, i)}
+          , {reasonText(ranks, i)}
         </Fragment>
       ))}
       {notable.length > MOST_OTHERS && `, and ${plural(notable.length - MOST_OTHERS, "other")}`}.
@@ -119,13 +123,16 @@ function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Elem
 const named = (ranks: readonly number[]) =>
   ranks.slice(0, MOST_NAMED).join(", ") + (ranks.length > MOST_NAMED ? ", …" : "");
 
+/** All workers, the one furthest beyond the median first. */
+export function bySlowness({ ranks }: Pick<RunSummary, "ranks">): number[] {
+  const order = ranks.worker.map((_, i) => i);
+  return order.sort((a, b) => (ranks.delta_ns[b] ?? -Infinity) - (ranks.delta_ns[a] ?? -Infinity) || a - b);
+}
+
 /** The worker that is furthest beyond the median; null where none is. */
-function slowestRank({ ranks }: RunSummary): number | null {
-  let worst: number | null = null;
-  ranks.delta_ns.forEach((delta, i) => {
-    if ((delta ?? 0) > (worst === null ? 0 : (ranks.delta_ns[worst] ?? 0))) worst = i;
-  });
-  return worst;
+function slowestRank(run: RunSummary): number | null {
+  const [worst] = bySlowness(run);
+  return (run.ranks.delta_ns[worst] ?? 0) > 0 ? worst : null;
 }
 
 function Tiles({ run }: { run: RunSummary }): JSX.Element {
@@ -282,11 +289,13 @@ export function bandNumbers(steps: RunSteps, run: RunSummary): CardData {
 function ComparedMap({ run }: { run: RunSummary }): JSX.Element {
   const found = useRunSteps(run.compared_by, MAP_COLUMNS);
   const { value } = found;
+  const all = everyone(run);
+  const rows = useMemo(() => (all.length > MOST_MAPPED ? bySlowness(run).slice(0, MAPPED) : all), [run]);
   return (
     <Card
       title="Ranks and steps"
       definition={DEFINITIONS.rankMap}
-      basis={`${measureLabel(run.compared_by)}, against the mean of all workers in the same step`}
+      basis={`${measureLabel(run.compared_by)}${all.length > MOST_MAPPED ? `; the ${rows.length} slowest of ${all.length} workers` : ""}`}
       data={value ? () => mapNumbers(value, run) : undefined}
     >
       <Await of={found} what="the steps">
@@ -294,6 +303,7 @@ function ComparedMap({ run }: { run: RunSummary }): JSX.Element {
           <RunMap
             steps={steps}
             ranks={run.ranks}
+            rows={rows}
             scale="share"
             room={MAP_ROOM}
             onOpen={(rank) => openWorker(run.run, run.ranks.worker[rank])}
@@ -318,7 +328,7 @@ function Slowest({ run }: { run: RunSummary }): JSX.Element {
     <Card
       title="Who is the slowest"
       definition={DEFINITIONS.rankSlowest}
-      basis={`Steps in which a worker took the most time, of ${plural(total, "step")}; ${fair < 10 ? fair.toFixed(1) : count(Math.round(fair))} each if all were equal`}
+      basis={`Steps in which a worker took the most time, of ${plural(total, "step")}${fair < 0.5 ? "" : `; ${digits(fair)} each if all were equal`}`}
       data={() => ({
         columns: [
           { label: "Worker", unit: "text" },
