@@ -22,8 +22,8 @@ from stepscope_tensorboard.step_pages import steps_impl
 MAX_STEPS = 10_000
 MAX_BARS = 5_000
 MAX_DIFFERENCES = 500
-#: Modules that are sent at most, those of the largest times.
-MAX_MODULES = 5_000
+#: Modules that are sent at most, parents before their children; besides, what belongs to none.
+MAX_MODULES = 3_000
 _SORTS = (*SORTS, *ACTIVITIES, *(f"phase:{name}" for name in PHASES))
 
 Made = tuple[str | None, Callable[[], Answer]]
@@ -133,8 +133,11 @@ class StepRoutes:
             t0 = None if everything or steps is None else int(steps.host_start_ns[deep[0]])
             t1 = None if everything or steps is None else int(steps.host_end_ns[deep[-1]])
             found = self._work(session, worker, analysis).modules(t0, t1)
-            listed = None if found is None else [asdict(module) for module in found[:MAX_MODULES]]
-            return json_answer({"steps": len(deep), "count": 0 if found is None else len(found), "modules": listed})
+            if found is None:
+                return json_answer({"steps": len(deep), "count": 0, "modules": None})
+            *modules, rest = found
+            listed = [asdict(module) for module in (*modules[:MAX_MODULES], rest)]
+            return json_answer({"steps": len(deep), "count": len(modules), "modules": listed})
 
         return str(summary.updated_ns), made
 

@@ -10,9 +10,12 @@ export function histogramOption(histogram: Histogram, time: Percentiles, theme: 
   const colors = CHART_COLORS[theme];
   const [fill, , mark] = SERIES_COLORS[theme];
   const { edges_ns: edges, count: counts } = histogram;
+  const width = edges[edges.length - 1] - edges[0];
+  const placed = (at: number) => (at - edges[0]) / width;
+  // Each name beside its line, away from the other one and inside the plot.
   const marks = [
-    { at: time.p50, name: "median" },
-    { at: time.p95, name: "p95" },
+    { at: time.p50, name: "median", align: placed(time.p50) < 0.15 ? "left" : "right" },
+    { at: time.p95, name: "p95", align: placed(time.p95) > 0.9 ? "right" : "left" },
   ].filter(({ at }, i, all) => at <= edges[edges.length - 1] && (i === 0 || at !== all[0].at));
   return {
     ...baseOption(theme, false),
@@ -64,7 +67,7 @@ export function histogramOption(histogram: Histogram, time: Percentiles, theme: 
           animation: false,
           lineStyle: { color: mark, type: "dashed", width: 1 },
           label: { color: colors.faint, fontSize: 11, fontFamily: CHART_FONT, formatter: "{b}" },
-          data: marks.map(({ at, name }) => ({ xAxis: at, name })),
+          data: marks.map(({ at, name, align }) => ({ xAxis: at, name, label: { align } })),
         },
       },
     ],

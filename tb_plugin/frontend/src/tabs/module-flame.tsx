@@ -80,7 +80,7 @@ export function ModuleFlame({ chosen }: { chosen: Chosen | null }): JSX.Element 
           ) : root.ns === 0 ? (
             <Absent>No module has time here.</Absent>
           ) : (
-            <Boxes root={root} cut={value.count > (value.modules.length ?? 0) - 1 ? value.count : null} />
+            <Boxes root={root} cut={value.count >= value.modules.length ? value.count : null} />
           )
         }
       </Await>

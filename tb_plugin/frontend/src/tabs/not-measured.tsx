@@ -38,7 +38,7 @@ export function gapsOf(answer: SummaryAnswer): Gap[] {
     gaps.push({
       what: "Memory of the allocator",
       why: deep
-        ? "Allocations were not recorded: torch.profiler needs profile_memory=True."
+        ? "Allocations were not recorded: profile_memory=True does, an option of torch.profiler and of stepscope's Profiler."
         : "Allocations are recorded in deep windows only, and there is none.",
     });
   if ((answer.step_time_ns?.count ?? 0) < 2)

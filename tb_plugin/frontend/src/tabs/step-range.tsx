@@ -11,11 +11,12 @@ import { Absent } from "../ui/states";
 import { nameOf, type By, type Part } from "./step-parts";
 
 const MOST_OUTLIERS = 12;
+const FEWEST = 2;
 
 /** "all 20 steps", "steps 3 to 7 (5 steps)". */
 export function rangeText(found: StatisticsAnswer, isRange: boolean): string {
   const steps = plural(found.steps, "step");
-  if (!isRange) return `all ${steps}`;
+  if (!isRange) return found.steps === 1 ? "the only step" : `all ${steps}`;
   return found.steps === 0 ? "no step" : `the ${steps} selected`;
 }
 
@@ -67,7 +68,7 @@ export function RangeSpread(props: {
 }): JSX.Element {
   const { found, isRange, onStep } = props;
   const { histogram, time_ns: time, outliers, outlier_count: outlierCount } = found;
-  const data = histogram && time ? { histogram, time } : null;
+  const data = histogram && time && time.count >= FEWEST ? { histogram, time } : null;
   const shown = outliers.slice(0, MOST_OUTLIERS);
   return (
     <Card
@@ -83,9 +84,13 @@ export function RangeSpread(props: {
       {data ? (
         <Durations {...data} what={["step", "steps"]} testId="range-time" />
       ) : (
-        <Absent>No complete step is selected: how long a cut one would have been is not known.</Absent>
+        <Absent>
+          {time
+            ? `It needs two complete steps. The one here takes ${duration(time.p50)}.`
+            : "No complete step is selected: how long a cut one would have been is not known."}
+        </Absent>
       )}
-      {time && (
+      {data && (
         <p class="chart-note" data-testid="outliers" title="A step is an outlier where it takes 1.5 times the median.">
           {outlierCount === 0 ? (
             `No step takes more than 1.5 × the median, ${duration(found.outlier_above_ns)}.`

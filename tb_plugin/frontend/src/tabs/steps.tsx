@@ -301,7 +301,7 @@ function Selection(props: {
         </button>
       )}
       {found && <Slowest found={found} onStep={props.onStep} />}{" "}
-      {!range && !props.zoomed && (
+      {!range && !props.zoomed && (found?.steps ?? 0) > 1 && (
         <span class="hint">Drag over the bars to select steps, click one to look at it, Ctrl + wheel zooms.</span>
       )}
     </p>

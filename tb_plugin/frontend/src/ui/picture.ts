@@ -28,7 +28,7 @@ export async function pictureOf(element: HTMLElement): Promise<HTMLCanvasElement
   const size = { w: Math.ceil(width) + 2 * MARGIN, h: Math.ceil(height) + 2 * MARGIN };
   const body = document.createElementNS("http://www.w3.org/1999/xhtml", "div") as HTMLElement;
   const computed = getComputedStyle(document.body);
-  body.style.cssText = `width:${size.w}px;height:${size.h}px;padding:${MARGIN}px;font:${computed.font};color:${computed.color};background:${computed.backgroundColor};font-variant-numeric:tabular-nums`;
+  body.style.cssText = `width:${size.w}px;height:${size.h}px;padding:${MARGIN}px;font-family:${computed.fontFamily};font-size:${computed.fontSize};line-height:${computed.lineHeight};color:${computed.color};background:${computed.backgroundColor};font-variant-numeric:tabular-nums`;
   const sheet = body.appendChild(document.createElement("style"));
   sheet.textContent = styles();
   body.appendChild(copyOf(element)).style.width = `${Math.ceil(width)}px`;
