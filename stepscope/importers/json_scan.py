@@ -68,7 +68,7 @@ class EventScanner(Generic[T]):
         self._find_events()
         closed = another = cut = False
         while not closed and not another:
-            if not self._at_end and (events := self._fast()) is not None:
+            if (events := self._fast()) is not None:
                 yield events
                 self._read()
                 continue

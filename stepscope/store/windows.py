@@ -26,6 +26,8 @@ _ENCODING = {
     **dict.fromkeys(("dur_ns", "correlation", "args"), "BYTE_STREAM_SPLIT"),
 }
 _OF_FEW_VALUES = [name for name in EVENT_SCHEMA.names if name not in _ENCODING]
+# No value is missing (``NONE`` stands for none), which Parquet else notes for each.
+_REQUIRED = pa.schema([field.with_nullable(False) for field in EVENT_SCHEMA])
 # Nobody looks for a row by the smallest and largest value of its page: windows are read whole.
 _PACKED = {"compression": "zstd", "compression_level": 3, "write_statistics": False}
 
@@ -44,7 +46,7 @@ def write_window(folder: Path, window: Window) -> None:
     beside = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         beside.mkdir(parents=True)
-        events = window.events.to_table()
+        events = pa.Table.from_arrays(window.events.to_table().columns, schema=_REQUIRED)
         # Open files, since pyarrow takes a path for a URL (run:1) and none that is no Unicode.
         with open(beside / "events.parquet", "xb") as file:
             pq.write_table(events, file, use_dictionary=_OF_FEW_VALUES, column_encoding=_ENCODING, **_PACKED)
