@@ -7,17 +7,16 @@ import { count, duration, exact, percent, plural } from "../format";
 import { Card } from "../ui/card";
 import { Meter } from "../ui/meter";
 
+const PARALLEL = { label: "Parallel", unit: "count", title: DEFINITIONS.tfDataParallel } as const;
 const COLUMNS = [
   { label: "Stage", unit: "text", title: DEFINITIONS.tfDataStage },
   { label: "In calls", unit: "ns", title: DEFINITIONS.tfDataTotal },
   { label: "Self", unit: "ns", title: DEFINITIONS.tfDataSelf },
   { label: "Calls", unit: "count", title: DEFINITIONS.tfDataCalls },
-  { label: "Parallel", unit: "count", title: DEFINITIONS.tfDataParallel },
   { label: "Buffer empty", unit: "ratio", title: DEFINITIONS.tfDataEmpty },
 ] as const;
 
-const parallel = (stage: TfDataStage) =>
-  stage.parallelism === null ? "–" : `${count(stage.parallelism)}${stage.autotuned ? " auto" : ""}`;
+const stageOf = (data: TfData) => data.stages.find((stage) => stage.path === data.slowest)?.stage;
 
 /** Nothing where the capture holds no pipeline. */
 export function TfDataPipeline({ data }: { data: TfData | null }): JSX.Element | null {
@@ -34,14 +33,14 @@ export function TfDataPipeline({ data }: { data: TfData | null }): JSX.Element |
         </span>
       }
       data={() => ({
-        columns: COLUMNS,
+        columns: [...COLUMNS, PARALLEL],
         rows: data.stages.map((stage) => [
           stage.path,
           stage.total_ns,
           stage.self_ns,
           stage.calls,
-          stage.parallelism,
           stage.empty_ratio,
+          stage.parallelism,
         ]),
       })}
       isTable
@@ -63,10 +62,9 @@ export function TfDataPipeline({ data }: { data: TfData | null }): JSX.Element |
                 scope="row"
                 class="clip"
                 title={stage.path}
-                style={{ paddingLeft: `${6 + 12 * (stage.depth - top)}px` }}
+                style={{ paddingLeft: `${6 + 8 * (stage.depth - top)}px` }}
               >
-                {stage.stage}
-                {stage.path === data.slowest && <strong> · slowest</strong>}
+                <Stage stage={stage} isSlowest={stage.path === data.slowest} />
               </th>
               <td class="num" title={exact(stage.total_ns)}>
                 {duration(stage.total_ns)}
@@ -75,7 +73,6 @@ export function TfDataPipeline({ data }: { data: TfData | null }): JSX.Element |
                 {duration(stage.self_ns)}
               </td>
               <td class="num">{count(stage.calls)}</td>
-              <td class="num">{parallel(stage)}</td>
               <td class="num" title={stage.empty_ratio === null ? DEFINITIONS.tfDataNoBuffer : undefined}>
                 {stage.empty_ratio === null ? "–" : <Meter ratio={stage.empty_ratio} />}
               </td>
@@ -84,11 +81,28 @@ export function TfDataPipeline({ data }: { data: TfData | null }): JSX.Element |
         </tbody>
       </table>
       <p class="chart-note" data-testid="tf-data-advice">
+        {data.advice !== null && <strong>Slowest: {stageOf(data)}. </strong>}
         {data.advice ??
           (data.wait_ratio === null
             ? "No step was captured, so that it is not known what the wait is of."
             : "The training hardly waits for it: there is nothing to tune.")}
       </p>
     </Card>
+  );
+}
+
+/** Its kind, and how often its function may run at once. */
+function Stage({ stage, isSlowest }: { stage: TfDataStage; isSlowest: boolean }): JSX.Element {
+  return (
+    <>
+      {isSlowest ? <strong>{stage.stage}</strong> : stage.stage}
+      {stage.parallelism !== null && (
+        <span class="faint" title={DEFINITIONS.tfDataParallel}>
+          {" "}
+          ×{count(stage.parallelism)}
+          {stage.autotuned && " auto"}
+        </span>
+      )}
+    </>
   );
 }
