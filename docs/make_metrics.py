@@ -16,6 +16,7 @@ from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import Annotation
 from stepscope.analysis.collectives import Collective, Communication
 from stepscope.analysis.device_timeline import DeviceTimeline
+from stepscope.analysis.distribution import Distribution
 from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.idle import Idle
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
@@ -31,6 +32,7 @@ from stepscope.analysis.ranks import Excess, Imbalance, Rank
 from stepscope.analysis.resources import Resource
 from stepscope.analysis.sampled_modules import SampledModule
 from stepscope.analysis.stacks import OperatorStack
+from stepscope.analysis.step_work import Difference
 from stepscope.analysis.steps import Steps
 from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchronisation
 from stepscope.analysis.tf_data import TfData, TfDataStage
@@ -93,6 +95,8 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Modules in sampled steps", "workers[].sampled_modules[]", "", SampledModule),
     ("Memory", "workers[].memory[]", "", DeviceMemory),
     ("Annotations", "workers[].annotations[]", "", Annotation),
+    ("Durations in bins", "the viewer's histograms", "", Distribution),
+    ("One step beside the usual one", "the viewer's Step breakdown", "", Difference),
     ("Trust", "workers[].trust", "", Trust),
     ("Resources", "resources.<host>.<metric>", "that of the metric", Resource),
 ]

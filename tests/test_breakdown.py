@@ -84,7 +84,7 @@ def test_what_is_not_listed_is_summed(found: tuple[Analysis, Work]) -> None:
 def test_host_time_leaves_the_device_s_tail_out(found: tuple[Analysis, Work]) -> None:
     analysis, work = found
     whole = partition_of(analysis, "activity")
-    on_host = partition_of(analysis, "activity", work.events)
+    on_host = partition_of(analysis, "activity", work.host_activity)
     assert (whole.whole_ns[3], on_host.whole_ns[3]) == (1_200_000, 1_000_000)
     assert (whole.columns["kernel"][3], on_host.columns["kernel"][3]) == (550_000, 350_000)
     for partition in (whole, on_host):

@@ -20,7 +20,8 @@ MAX_PEERS = 200
 class Difference:
     """What one step has more or less of than the usual one: all work of one name.
 
-    *Device*: kernels, collectives, copies and fills launched in the step, by their durations. *Host*: operators and
+    *Device*: kernels, collectives, copies and fills launched in the step (where the launch is not in the
+    trace: begun in it), by their durations. *Host*: operators and
     runtime calls that begin in the step, by their self time (without the ones inside), all threads. Usual is the
     median over the complete steps captured in depth (the 200 nearest ones), in which a name that does not occur
     counts as 0.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.modules import Module, module_times
 from stepscope.analysis.percentiles import nearest_rank
 from stepscope.analysis.step_work import (
@@ -25,8 +26,6 @@ from stepscope.breakdown.selection import DIVISIONS, Partition, partition_of
 from stepscope.schema import Events
 from stepscope.summary import Analysis
 from stepscope.tables.source import Source
-
-_ROW_BYTES = 32
 
 
 class Work:
@@ -49,10 +48,12 @@ class Work:
     def _host(self) -> WorkByStep:
         return host_work_by_step(self._source.events, self._steps)
 
-    @property
-    def nbytes(self) -> int:
-        made = [self.__dict__.get("_device"), self.__dict__.get("_host")]
-        return sum(_ROW_BYTES * len(work.rows) for work in made if work is not None)
+    @cached_property
+    def host_activity(self) -> dict[str, np.ndarray]:
+        """Activity of each step from the start to the end of its marker: the classes sum to its host time."""
+        steps = self._steps
+        on_host = replace(steps, start_ns=steps.host_start_ns, duration_ns=steps.host_ns)
+        return activity_by_step(self._source.events, on_host)
 
     def differences(self, step: int, usual: np.ndarray) -> tuple[list[Difference], list[Difference]]:
         """Device and host work of a step that differs from the usual one."""

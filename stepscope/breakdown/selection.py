@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.activity import activity_by_step
-from stepscope.analysis.steps import Steps
-from stepscope.schema import ACTIVITIES, PHASES, Events
+from stepscope.schema import ACTIVITIES, PHASES
 from stepscope.summary import Analysis
 
 #: What steps are divided into.
@@ -65,27 +63,21 @@ def measured_of(analysis: Analysis, division: str) -> np.ndarray:
     return np.zeros(len(analysis.steps), bool) if analysis.phases is None else analysis.phases.measured
 
 
-def partition_of(analysis: Analysis, division: str, events: Events | None = None) -> Partition:
+def partition_of(analysis: Analysis, division: str, on_host: dict[str, np.ndarray] | None = None) -> Partition:
     """Every step divided by activity or by phase.
 
     Args:
-        events: of the deep windows: activity then divides the host time of the steps instead of their duration, which
-            reaches to the end of the device work launched inside.
+        on_host: activity of the host time of the steps, to divide that instead of their duration, which reaches to the
+            end of the device work launched inside.
     """
     steps = analysis.steps
     assert steps is not None
     measured = measured_of(analysis, division)
     if division == "phase":
         return Partition(PHASES, {} if analysis.phases is None else analysis.phases.ns, measured, steps.host_ns)
-    if events is None:
+    if on_host is None:
         return Partition(ACTIVITIES, analysis.activity or {}, measured, steps.duration_ns)
-    on_host = on_the_host(steps)
-    return Partition(ACTIVITIES, activity_by_step(events, on_host), measured, steps.host_ns)
-
-
-def on_the_host(steps: Steps) -> Steps:
-    """The same steps, each from the start to the end of its marker."""
-    return replace(steps, start_ns=steps.host_start_ns, duration_ns=steps.host_ns)
+    return Partition(ACTIVITIES, on_host, measured, steps.host_ns)
 
 
 #: Columns by which steps can be sorted, besides the parts of the divisions.

@@ -126,7 +126,7 @@ export const DEFINITIONS = {
   usualStep:
     "Median over the complete steps that were divided the same way, at most the 200 nearest ones; a name that does not occur counts as 0.",
   deviceDifference:
-    "Kernels, collectives, copies and fills launched in the step, by name: the sum of their durations beside the usual sum. The differences of all names add up to the one shown here.",
+    "Kernels, collectives, copies and fills launched in the step (where the launch is not in the trace: begun in it), by name: the sum of their durations beside the usual sum. The differences of all names add up to the one shown here.",
   hostDifference:
     "Operators and runtime calls that begin in the step, all threads, by name: the sum of their self times (without the ones inside) beside the usual sum. The differences add up to the one shown here.",
   flame:
