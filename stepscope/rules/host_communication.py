@@ -28,13 +28,14 @@ def host_communication(case: Case) -> Finding | None:
     if ratio < case.limits.communication_warning:
         return None
     most = max(host, key=lambda c: c["total_ns"])
+    much = f"{fmt.percent(ratio)} of the step time" if ratio < 1 else f"{ratio:.1f} times the step time"
     with_devices = "The job has GPUs: init_process_group(backend='nccl') communicates between them directly."
     return Finding(
         rule="host_communication",
         severity=severity(ratio, case.limits.communication_warning, case.limits.communication_critical)
         if case.has_device
         else "warning",
-        message=f"Collectives on the host add up to {fmt.percent(ratio)} of the step time, most of it "
+        message=f"Collectives on the host add up to {much}, most of it "
         f"{fmt.name(most['name'])} ({most['count']:,} calls).",
         evidence={"collectives_ns": sum(c["total_ns"] for c in host), "longest_collective": most["name"]},
         fix=([with_devices] if case.has_device else [])
