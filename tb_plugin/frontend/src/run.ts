@@ -1,10 +1,8 @@
-// A run as a whole, all its workers beside each other: what its routes answer, and how a page fetches it.
+// A run as a whole, all its workers beside each other: what its routes answer, and what that is called.
 
-import { useEffect, useMemo } from "preact/hooks";
-import { json, type Finding, type Percentiles } from "./api";
-import { freshness, shown } from "./data";
+import type { Finding, Percentiles } from "./api";
+import { DASH, duration } from "./format";
 import { ACTIVITY_LABELS, PHASE_LABELS, type Activity, type Phase } from "./kinds";
-import { Resource, type Loaded } from "./resource";
 
 /** Columns of one entry a worker, by rank; times are means a step. */
 export interface Ranks {
@@ -77,23 +75,6 @@ export interface RunSteps {
   phase: Partial<Record<Phase, (number | null)[]>>;
 }
 
-/** What a part of the page fetches of the shown run: again when it asks for something else, and when data comes in. */
-function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const resource = useMemo(() => new Resource<T>(), []);
-  const run = shown.value.run?.id ?? null;
-  const stamp = freshness.value;
-  useEffect(() => resource.reset(), [run]);
-  useEffect(() => {
-    if (run !== null) void resource.load((signal) => fetcher(run, signal));
-  }, [of, run, stamp]);
-  return resource.now.value;
-}
-
-export const useRunSummary = () => useRun("", (run, signal) => json<RunSummary>("run/summary", { run }, signal));
-
-export const useRunSteps = (of: string | null, columns: number) =>
-  useRun(`${of} ${columns}`, (run, signal) => json<RunSteps>("run/steps", { run, of, columns }, signal));
-
 /** A measure in words: "duration", "own", "activity.kernel", "phase.forward". */
 export function measureLabel(measure: string): string {
   if (measure === "duration") return "Step time";
@@ -122,4 +103,24 @@ export function stretchName(steps: RunSteps, i: number): string {
   const shift = steps.aligned_by === "id" ? 0 : 1;
   const [first, last] = [steps.first_id[i] + shift, steps.last_id[i] + shift];
   return first === last ? `step ${first}` : `steps ${first} to ${last}`;
+}
+
+/** "+2.6 ms", "−3 µs". */
+export function signed(ns: number | null): string {
+  if (ns === null) return DASH;
+  return `${ns < 0 ? "−" : "+"}${duration(Math.abs(ns))}`;
+}
+
+/** What a slow worker spends more time in than the median worker; null for one that is not slow. */
+export function reasonText(ranks: Ranks, i: number): string | null {
+  const part = ranks.excess_part[i];
+  const family = ranks.excess_family[i];
+  if (part === null || family === null || (ranks.delta_ns[i] ?? 0) <= 0) return null;
+  return `${partLabel(family, part)} ${signed(ranks.excess_ns[i])}`;
+}
+
+/** All workers, the one furthest beyond the median first. */
+export function bySlowness({ ranks }: Pick<RunSummary, "ranks">): number[] {
+  const order = ranks.worker.map((_, i) => i);
+  return order.sort((a, b) => (ranks.delta_ns[b] ?? -Infinity) - (ranks.delta_ns[a] ?? -Infinity) || a - b);
 }

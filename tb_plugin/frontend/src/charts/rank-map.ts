@@ -10,8 +10,9 @@ export const TOP = 6; // pixels above: half a label
 const SHADES = 32;
 const MOST_ROW = 18;
 const LEAST_LABEL = 13; // pixels between two labels
+const LEAST_FAR = 0.1; // of the median: smaller differences look small, as they are
 
-export type Scale = "absolute" | "share"; // the time itself, or against the mean of the same steps
+export type Scale = "absolute" | "share"; // the time itself, or against the median worker in the same steps
 
 export interface Shading {
   scale: Scale;
@@ -23,27 +24,36 @@ export interface Shading {
 export const rowHeight = (ranks: number, room: number) => Math.max(1, Math.min(MOST_ROW, Math.floor(room / ranks)));
 
 /** The value that a cell is coloured by. */
-export function cellValue(cell: number | null, mean: number | null, scale: Scale): number | null {
+export function cellValue(cell: number | null, median: number | null, scale: Scale): number | null {
   if (cell === null || scale === "absolute") return cell;
-  return mean === null || mean === 0 ? null : cell / mean - 1;
+  return median === null || median === 0 ? null : cell / median - 1;
+}
+
+/** The median of each column: unlike the mean, one slow worker does not move it. */
+export function medians(cells: readonly (readonly (number | null)[])[], columns: number): (number | null)[] {
+  return Array.from({ length: columns }, (_, c) => {
+    const known = cells.map((row) => row[c]).filter((value): value is number => value !== null);
+    known.sort((a, b) => a - b);
+    return known.length === 0 ? null : known[(known.length - 1) >> 1];
+  });
 }
 
 /** What the ends of the colours stand for: all but the outermost hundredth, so that one outlier hides nothing. */
 export function shadingOf(
   cells: readonly (readonly (number | null)[])[],
-  mean: readonly (number | null)[],
+  median: readonly (number | null)[],
   scale: Scale,
 ): Shading {
   const values: number[] = [];
   for (const row of cells)
     row.forEach((cell, i) => {
-      const value = cellValue(cell, mean[i], scale);
+      const value = cellValue(cell, median[i], scale);
       if (value !== null) values.push(value);
     });
   values.sort((a, b) => a - b);
   const at = (share: number) => values[Math.round(share * (values.length - 1))] ?? 0;
   if (scale === "absolute") return { scale, low: at(0.01), high: at(0.99) };
-  const far = Math.max(Math.abs(at(0.01)), Math.abs(at(0.99)), 0.01);
+  const far = Math.max(Math.abs(at(0.01)), Math.abs(at(0.99)), LEAST_FAR);
   return { scale, low: -far, high: far };
 }
 
@@ -70,15 +80,15 @@ export function drawMap(
     row: number; // pixels
     theme: Theme;
     cells: readonly (readonly (number | null)[])[];
-    mean: readonly (number | null)[];
+    median: readonly (number | null)[];
     shading: Shading;
     names: readonly string[]; // of the ranks
     ticks: readonly string[]; // of the columns
-    at: { rank: number; column: number } | null;
+    at: { row: number; column: number } | null;
   },
 ): void {
-  const { width, row, theme, cells, mean, shading } = it;
-  const columns = mean.length;
+  const { width, row, theme, cells, median, shading } = it;
+  const columns = median.length;
   const colors = CHART_COLORS[theme];
   const palette = shades(theme, shading.scale);
   const each = (width - LABELS) / Math.max(1, columns);
@@ -88,7 +98,7 @@ export function drawMap(
   const gap = row >= 6 ? 1 : 0;
   cells.forEach((own, r) => {
     for (let c = 0; c < columns; c += 1) {
-      const value = cellValue(own[c], mean[c], shading.scale);
+      const value = cellValue(own[c], median[c], shading.scale);
       if (value === null) continue; // not measured: the background
       ctx.fillStyle = palette[shadeIndex(value, shading)];
       const left = LABELS + Math.round(c * each);
@@ -112,6 +122,6 @@ export function drawMap(
   if (it.at) {
     ctx.strokeStyle = colors.text;
     ctx.lineWidth = 1.5;
-    ctx.strokeRect(LABELS + it.at.column * each, TOP + it.at.rank * row, Math.max(3, each), Math.max(3, row));
+    ctx.strokeRect(LABELS + it.at.column * each, TOP + it.at.row * row, Math.max(3, each), Math.max(3, row));
   }
 }

@@ -7,6 +7,7 @@ import {
   cellValue,
   drawMap,
   LABELS,
+  medians,
   rowHeight,
   shades,
   shadingOf,
@@ -20,24 +21,26 @@ import { theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 
 interface Place {
-  rank: number;
+  row: number;
   column: number;
 }
 
 export function RunMap(props: {
   steps: RunSteps;
   ranks: Ranks;
+  rows: readonly number[]; // the workers shown, in this order
   scale: Scale;
   room: number; // pixels that the rows may take together
   onOpen: (rank: number) => void;
 }): JSX.Element {
-  const { steps, ranks, scale } = props;
+  const { steps, ranks, rows, scale } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<Place | null>(null);
-  const row = rowHeight(ranks.worker.length, props.room);
-  const height = TOP + ranks.worker.length * row + AXIS;
-  const shading = useMemo(() => shadingOf(steps.cells, steps.mean, scale), [steps, scale]);
+  const row = rowHeight(rows.length, props.room);
+  const height = TOP + rows.length * row + AXIS;
+  const median = useMemo(() => medians(steps.cells, steps.mean.length), [steps]);
+  const shading = useMemo(() => shadingOf(steps.cells, median, scale), [steps, median, scale]);
   const now = theme.value;
 
   useEffect(() => {
@@ -54,21 +57,21 @@ export function RunMap(props: {
       width,
       row,
       theme: now,
-      cells: steps.cells,
-      mean: steps.mean,
+      cells: rows.map((i) => steps.cells[i]),
+      median,
       shading,
-      names: ranks.rank.map((rank) => (rank === null ? "?" : String(rank))),
+      names: rows.map((i) => (ranks.rank[i] === null ? "?" : String(ranks.rank[i]))),
       ticks: steps.first.map((_, i) => stretchTick(steps, i)),
       at,
     });
-  }, [width, height, now, steps, shading, ranks, at]);
+  }, [width, height, now, steps, median, shading, ranks, rows, at]);
 
   const columns = steps.mean.length;
-  const last = ranks.worker.length - 1;
+  const last = rows.length - 1;
   const move = (event: PointerEvent) => {
     const column = Math.floor(((event.offsetX - LABELS) / Math.max(1, width - LABELS)) * columns);
-    const rank = Math.floor((event.offsetY - TOP) / row);
-    setAt(column >= 0 && column < columns && rank >= 0 && rank <= last ? { rank, column } : null);
+    const under = Math.floor((event.offsetY - TOP) / row);
+    setAt(column >= 0 && column < columns && under >= 0 && under <= last ? { row: under, column } : null);
   };
   const onKey = (event: KeyboardEvent) => {
     const by: Record<string, [number, number]> = {
@@ -77,13 +80,13 @@ export function RunMap(props: {
       ArrowLeft: [0, -1],
       ArrowRight: [0, 1],
     };
-    if (event.key === "Enter" && at) props.onOpen(at.rank);
+    if (event.key === "Enter" && at) props.onOpen(rows[at.row]);
     else if (event.key === "Escape") setAt(null);
     else if (by[event.key]) {
       const [down, right] = by[event.key];
-      const from = at ?? { rank: -down, column: -right };
+      const from = at ?? { row: -down, column: -right };
       const within = (value: number, most: number) => Math.max(0, Math.min(most, value));
-      setAt({ rank: within(from.rank + down, last), column: within(from.column + right, columns - 1) });
+      setAt({ row: within(from.row + down, last), column: within(from.column + right, columns - 1) });
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -100,39 +103,47 @@ export function RunMap(props: {
         onPointerMove={move}
         onPointerLeave={() => setAt(null)}
         onBlur={() => setAt(null)}
-        onClick={() => at && props.onOpen(at.rank)}
+        onClick={() => at && props.onOpen(rows[at.row])}
         onKeyDown={onKey}
       />
-      {at && <Tip steps={steps} ranks={ranks} at={at} width={width} row={row} />}
+      {at && <Tip steps={steps} ranks={ranks} rank={rows[at.row]} at={at} median={median} width={width} height={row} />}
       <p class="sr-only" role="status">
-        {at && described(steps, ranks, at)}
+        {at && described(steps, ranks, rows[at.row], at.column)}
       </p>
       <Key shading={shading} />
     </div>
   );
 }
 
-function described(steps: RunSteps, ranks: Ranks, { rank, column }: Place): string {
+function described(steps: RunSteps, ranks: Ranks, rank: number, column: number): string {
   return `${rankName(ranks, rank)}, ${stretchName(steps, column)}: ${duration(steps.cells[rank][column])}`;
 }
 
-function Tip(props: { steps: RunSteps; ranks: Ranks; at: Place; width: number; row: number }): JSX.Element {
-  const { steps, ranks, at, width } = props;
+function Tip(props: {
+  steps: RunSteps;
+  ranks: Ranks;
+  rank: number;
+  at: Place;
+  median: readonly (number | null)[];
+  width: number;
+  height: number; // of a row
+}): JSX.Element {
+  const { steps, ranks, rank, at, median, width } = props;
   const x = LABELS + ((at.column + 0.5) / steps.mean.length) * (width - LABELS);
   const left = x > width - 260;
-  const value = steps.cells[at.rank][at.column];
-  const beyond = cellValue(value, steps.mean[at.column], "share");
+  const value = steps.cells[rank][at.column];
+  const beyond = cellValue(value, median[at.column], "share");
   return (
     <div
       class="tip"
       style={{
         left: left ? undefined : `${x + 14}px`,
         right: left ? `${width - x + 14}px` : undefined,
-        top: `${TOP + at.rank * props.row + 14}px`,
+        top: `${TOP + at.row * props.height + 14}px`,
       }}
     >
       <div class="tip-title">
-        <bdi>{rankName(ranks, at.rank)}</bdi>, {stretchName(steps, at.column)}
+        <bdi>{rankName(ranks, rank)}</bdi>, {stretchName(steps, at.column)}
       </div>
       <dl>
         <div>
@@ -140,16 +151,13 @@ function Tip(props: { steps: RunSteps; ranks: Ranks; at: Place; width: number; r
           <dd>{value === null ? "not measured" : duration(value)}</dd>
         </div>
         <div>
-          <dt>Mean of all</dt>
-          <dd>{duration(steps.mean[at.column])}</dd>
+          <dt>Median of all</dt>
+          <dd>{duration(median[at.column])}</dd>
         </div>
         {beyond !== null && (
           <div>
             <dt>Difference</dt>
-            <dd>
-              {beyond > 0 ? "+" : ""}
-              {percent(beyond)}
-            </dd>
+            <dd>{signedPercent(beyond)}</dd>
           </div>
         )}
       </dl>
@@ -158,22 +166,26 @@ function Tip(props: { steps: RunSteps; ranks: Ranks; at: Place; width: number; r
   );
 }
 
+const signedPercent = (ratio: number) => `${ratio < 0 ? "−" : "+"}${percent(Math.abs(ratio))}`;
+
 /** What the colours mean. */
 function Key({ shading }: { shading: Shading }): JSX.Element {
-  const text = (value: number) => (shading.scale === "absolute" ? duration(value) : percent(value));
+  const text = (value: number) => (shading.scale === "absolute" ? duration(value) : signedPercent(value));
   const colors = shades(theme.value, shading.scale);
   return (
     <p class="map-key">
       {text(shading.low)}
       <span class="map-ramp" style={{ background: `linear-gradient(to right, ${colors.join(", ")})` }} />
-      {shading.high > 0 && shading.scale === "share" ? "+" : ""}
       {text(shading.high)}
       <span class="faint">
-        {shading.scale === "share" ? "against the mean of all workers in the same step; " : ""}blank: not measured
+        {shading.scale === "share" ? "against the median worker in the same step; " : ""}blank: not measured
       </span>
     </p>
   );
 }
+
+/** All workers, by rank. */
+export const everyone = (run: RunSummary) => run.ranks.worker.map((_, i) => i);
 
 /** The cells of a map, for its card. */
 export function mapNumbers(steps: RunSteps, run: RunSummary) {

@@ -1,35 +1,36 @@
 // A tab that shows one worker at a time, while all are chosen: which one to take.
 
 import type { JSX } from "preact";
-import { rankName, useRunSummary } from "../run";
+import { bySlowness, rankName, reasonText, signed } from "../run";
+import { useRunSummary } from "../run-data";
 import { openWorker } from "../state";
 import { Await } from "../ui/states";
-import { reasonText, signed } from "./run-table";
 
 const SUGGESTED = 5;
 
 export function OneWorkerOnly({ what }: { what: string }): JSX.Element {
-  const summary = useRunSummary();
+  const found = useRunSummary();
   return (
     <div class="page">
       <div class="state" data-testid="one-worker-only">
         <p class="state-title">{what} shows one worker at a time</p>
         <p class="state-detail">Choose one above, or one of the slowest:</p>
-        <Await of={summary} what="the workers" first="Summing up the workers for the first time">
-          {({ run, ranks }) => {
-            const order = ranks.worker.map((_, i) => i);
-            order.sort((a, b) => (ranks.delta_ns[b] ?? -Infinity) - (ranks.delta_ns[a] ?? -Infinity));
+        <Await of={found} what="the workers" first="Summing up the workers for the first time">
+          {(summary) => {
+            const { run, ranks } = summary;
             return (
               <ul class="suggested">
-                {order.slice(0, SUGGESTED).map((i) => (
-                  <li key={ranks.worker[i]}>
-                    <button type="button" class="text-button" onClick={() => openWorker(run, ranks.worker[i])}>
-                      <bdi>{rankName(ranks, i)}</bdi>{" "}
-                      <span class="faint">{ranks.delta_ns[i] !== null && `${signed(ranks.delta_ns[i])} a step`}</span>
-                    </button>{" "}
-                    <span class="faint">{reasonText(ranks, i)}</span>
-                  </li>
-                ))}
+                {bySlowness(summary)
+                  .slice(0, SUGGESTED)
+                  .map((i) => (
+                    <li key={ranks.worker[i]}>
+                      <button type="button" class="text-button" onClick={() => openWorker(run, ranks.worker[i])}>
+                        <bdi>{rankName(ranks, i)}</bdi>{" "}
+                        <span class="faint">{ranks.delta_ns[i] !== null && `${signed(ranks.delta_ns[i])} a step`}</span>
+                      </button>{" "}
+                      <span class="faint">{reasonText(ranks, i)}</span>
+                    </li>
+                  ))}
               </ul>
             );
           }}

@@ -5,20 +5,13 @@ import { useMemo } from "preact/hooks";
 import { Chart } from "../charts/echarts";
 import { partsOption } from "../charts/run-parts";
 import { DEFINITIONS } from "../definitions";
-import {
-  measureLabel,
-  partLabel,
-  useRunSteps,
-  useRunSummary,
-  type Family,
-  type RunSteps,
-  type RunSummary,
-} from "../run";
+import { measureLabel, partLabel, type Family, type RunSteps, type RunSummary } from "../run";
+import { useRunSteps, useRunSummary } from "../run-data";
 import { adjust, nav, openWorker, theme } from "../state";
 import { Card } from "../ui/card";
 import { Absent, Await } from "../ui/states";
 import { Toggle } from "../ui/toggle";
-import { mapNumbers, RunMap } from "./run-map";
+import { everyone, mapNumbers, RunMap } from "./run-map";
 import { Band, bandNumbers } from "./run-summary";
 
 const COLUMNS = 240;
@@ -62,8 +55,8 @@ function Breakdown({ run }: { run: RunSummary }): JSX.Element {
             { value: "absolute", label: "Time", title: "Colour is the time itself" },
             {
               value: "share",
-              label: "Against the mean",
-              title: "Colour is the difference to the mean of all workers in the same step",
+              label: "Against the median",
+              title: "Colour is the difference to the median worker in the same step",
             },
           ]}
           onChoose={(value) => adjust({ scale: value as "absolute" | "share" })}
@@ -88,7 +81,7 @@ function Breakdown({ run }: { run: RunSummary }): JSX.Element {
                 basis={basis(steps)}
                 data={() => mapNumbers(steps, run)}
               >
-                <RunMap steps={steps} ranks={run.ranks} scale={scale} room={ROOM} onOpen={open} />
+                <RunMap steps={steps} ranks={run.ranks} rows={everyone(run)} scale={scale} room={ROOM} onOpen={open} />
               </Card>
               <Parts steps={steps} family="activity" />
               <Parts steps={steps} family="phase" />

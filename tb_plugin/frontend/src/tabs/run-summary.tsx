@@ -6,14 +6,15 @@ import { bandOption } from "../charts/run-band";
 import { Chart } from "../charts/echarts";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
 import { count, DASH, digits, duration, exact, percent, plural } from "../format";
-import { measureLabel, rankName, useRunSteps, useRunSummary, type RunSteps, type RunSummary } from "../run";
+import { bySlowness, measureLabel, rankName, reasonText, signed, type RunSteps, type RunSummary } from "../run";
+import { useRunSteps, useRunSummary } from "../run-data";
 import { openWorker, theme } from "../state";
 import { Card, type CardData } from "../ui/card";
 import { Cards } from "../ui/cards";
 import { Absent, Await } from "../ui/states";
 import { Findings } from "./findings";
 import { everyone, mapNumbers, RunMap } from "./run-map";
-import { RankTable, reasonText, signed } from "./run-table";
+import { RankTable } from "./run-table";
 
 const MOST_NAMED = 8;
 const MOST_OTHERS = 3;
@@ -122,12 +123,6 @@ function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Elem
 
 const named = (ranks: readonly number[]) =>
   ranks.slice(0, MOST_NAMED).join(", ") + (ranks.length > MOST_NAMED ? ", …" : "");
-
-/** All workers, the one furthest beyond the median first. */
-export function bySlowness({ ranks }: Pick<RunSummary, "ranks">): number[] {
-  const order = ranks.worker.map((_, i) => i);
-  return order.sort((a, b) => (ranks.delta_ns[b] ?? -Infinity) - (ranks.delta_ns[a] ?? -Infinity) || a - b);
-}
 
 /** The worker that is furthest beyond the median; null where none is. */
 function slowestRank(run: RunSummary): number | null {

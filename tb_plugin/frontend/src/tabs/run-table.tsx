@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { DEFINITIONS } from "../definitions";
 import { bytes, count, DASH, duration, exact, percent } from "../format";
-import { partLabel, rankName, type RunSummary } from "../run";
+import { rankName, reasonText, signed, type RunSummary } from "../run";
 import type { CardData } from "../ui/card";
 import { Card } from "../ui/card";
 import { ROW_HEIGHT, Table, type Column } from "../ui/table";
@@ -36,12 +36,6 @@ export function RankTable({ run, onOpen }: { run: RunSummary; onOpen: (rank: num
       />
     </Card>
   );
-}
-
-/** "+2.6 ms", "−3 µs". */
-export function signed(ns: number | null): string {
-  if (ns === null) return DASH;
-  return `${ns < 0 ? "−" : "+"}${duration(Math.abs(ns))}`;
 }
 
 function columnsOf({ ranks, compared_by }: RunSummary): Column[] {
@@ -153,14 +147,6 @@ function columnsOf({ ranks, compared_by }: RunSummary): Column[] {
     },
   ];
   return all.filter((column): column is Column => column !== null && column.value !== undefined);
-}
-
-/** What a slow worker spends more time in than the median worker; null for one that is not slow. */
-export function reasonText(ranks: RunSummary["ranks"], i: number): string | null {
-  const part = ranks.excess_part[i];
-  const family = ranks.excess_family[i];
-  if (part === null || family === null || (ranks.delta_ns[i] ?? 0) <= 0) return null;
-  return `${partLabel(family, part)} ${signed(ranks.excess_ns[i])}`;
 }
 
 function numbers({ ranks }: RunSummary): CardData {

@@ -14,15 +14,22 @@ export interface Choice {
 }
 
 const SEARCH_FROM = 8; // choices
-const MOST_SHOWN = 300;
+const MOST_SHOWN = 1000;
+const PAGE = 12; // choices in view
 
-/** The choices that contain every word of the query, in their order. */
+/** The choices that contain every part of the query: "7" is first of all rank 7, not rank 17. Else in their order. */
 export function filterChoices(choices: readonly Choice[], query: string): Choice[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  return choices.filter((choice) => {
+  const parts = query.toLowerCase().split(/\s+/).filter(Boolean);
+  if (parts.length === 0) return [...choices];
+  const found = choices.filter((choice) => {
     const text = `${choice.label} ${choice.detail ?? ""} ${choice.id}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return parts.every((part) => text.includes(part));
   });
+  const isExact = (choice: Choice) => {
+    const words = choice.label.toLowerCase().split(/\s+/);
+    return parts.every((part) => words.includes(part));
+  };
+  return [...found.filter(isExact), ...found.filter((choice) => !isExact(choice))];
 }
 
 export function Picker(props: {
@@ -47,12 +54,8 @@ export function Picker(props: {
 
   const show = () => {
     setQuery("");
-    setActive(
-      Math.max(
-        0,
-        choices.findIndex((choice) => choice.id === value),
-      ),
-    );
+    const at = choices.findIndex((choice) => choice.id === value);
+    setActive(at < MOST_SHOWN ? Math.max(0, at) : 0);
     setOpen(true);
   };
   const hide = (focus: boolean) => {
@@ -79,8 +82,9 @@ export function Picker(props: {
   }, [open, active]);
 
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === "ArrowDown") setActive(Math.min(active + 1, shown.length - 1));
-    else if (event.key === "ArrowUp") setActive(Math.max(active - 1, 0));
+    const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: PAGE, PageUp: -PAGE };
+    const by = moves[event.key];
+    if (by !== undefined) setActive(Math.max(0, Math.min(active + by, shown.length - 1)));
     else if (event.key === "Enter") choose(shown[active]);
     else if (event.key === "Escape") hide(true);
     else if (event.key === "Tab") hide(false);

@@ -1,0 +1,24 @@
+// What the pages show of a run as a whole, fetched for the shown run.
+
+import { useEffect, useMemo } from "preact/hooks";
+import { json } from "./api";
+import { freshness, shown } from "./data";
+import { Resource, type Loaded } from "./resource";
+import type { RunSteps, RunSummary } from "./run";
+
+/** What a part of the page fetches of the shown run: again when it asks for something else, and when data comes in. */
+function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const resource = useMemo(() => new Resource<T>(), []);
+  const run = shown.value.run?.id ?? null;
+  const stamp = freshness.value;
+  useEffect(() => resource.reset(), [run]);
+  useEffect(() => {
+    if (run !== null) void resource.load((signal) => fetcher(run, signal));
+  }, [of, run, stamp]);
+  return resource.now.value;
+}
+
+export const useRunSummary = () => useRun("", (run, signal) => json<RunSummary>("run/summary", { run }, signal));
+
+export const useRunSteps = (of: string | null, columns: number) =>
+  useRun(`${of} ${columns}`, (run, signal) => json<RunSteps>("run/steps", { run, of, columns }, signal));
