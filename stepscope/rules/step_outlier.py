@@ -13,8 +13,9 @@ def step_outlier(case: Case) -> Finding | None:
     """Some steps take much longer than most. Debugger's StepOutlier.
 
     Fires when steps longer than ``outlier_factor`` x the median cost at least ``outlier_warning`` of the time beyond
-    what a median step takes. The first steps, which ``slow_start`` tells, do not count; at least ``outlier_steps`` are
-    needed. Debugger counts steps beyond 3 standard deviations, which a few very long steps inflate themselves.
+    what a median step takes. The first steps, which ``slow_start`` tells, do not count, nor do those in a deep window
+    of a hook, which the framework's profiler slows; at least ``outlier_steps`` others are needed. Debugger counts steps
+    beyond 3 standard deviations, which a few very long steps inflate themselves.
 
     Thresholds:
         outlier_factor: our choice
@@ -25,7 +26,8 @@ def step_outlier(case: Case) -> Finding | None:
     """
     if case.steps is None:
         return None
-    rows = np.flatnonzero(case.steps.complete & (case.steps.averaged == 1))[_warm(case) :]
+    rows = np.flatnonzero(case.steps.complete & (case.steps.averaged == 1) & ~(case.steps.deep & case.steps.from_live))
+    rows = rows[_warm(case) :]
     if len(rows) < case.limits.outlier_steps:
         return None
     dur = case.steps.duration_ns[rows]
@@ -35,7 +37,7 @@ def step_outlier(case: Case) -> Finding | None:
     basis = Basis(max(int(dur.sum()), 1), len(rows))
     if basis.ratio(excess_ns) < case.limits.outlier_warning:
         return None
-    every = period(slow)
+    every = period(rows[slow])
     rhythm = f", every {every} steps" if every else ""
     return Finding(
         rule="step_outlier",

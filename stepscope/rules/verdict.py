@@ -102,12 +102,13 @@ def _loop_bound(case: Case) -> Bound | None:
         return None
     share = fmt.percent(basis.ratio(sum(compute.values())))
     names = " and ".join(compute) if len(compute) < 3 else ", ".join(list(compute)[:-1]) + " and " + list(compute)[-1]
+    take = "takes" if len(compute) == 1 else "take"
     operator = None if not case.computes_on_cpu else _largest(case.rows("operators"), "host_self_ns")
     largest = f"; the largest operator is {operator} of the operators' time" if operator else ""
     if case.has_device:
         # The host returns from most calls before the device is done, so this says who launches, not what takes long.
-        return Bound("unknown", f"On the host {names} take {share} of the step time; no deep window tells more.")
-    return Bound("cpu", f"CPU-bound: {names} take {share} of the step time{largest}.")
+        return Bound("unknown", f"On the host {names} {take} {share} of the step time; no deep window tells more.")
+    return Bound("cpu", f"CPU-bound: {names} {take} {share} of the step time{largest}.")
 
 
 def _largest(rows: Sequence[dict[str, Any]], field: str) -> str | None:

@@ -1,5 +1,7 @@
 """Rules about the always-on data of a hook and about the monitor's samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,13 @@ class TestLoop:
         found = self.of(tmp_path, steps=[200, 100] + [10] * 40, phases={})
         assert set(found) == {"slow_start"}
         assert found["slow_start"].evidence["first_steps"] == 2
+
+    def test_steps_that_the_profiler_slowed_are_no_outliers(self, tmp_path):
+        case = recorded(tmp_path, [40 if i in (20, 21, 22) else 10 for i in range(40)], {})
+        assert "step_outlier" in found_in(case)
+        window = case.steps.window.copy()
+        window[20:23] = 0
+        assert "step_outlier" not in found_in(replace(case, steps=replace(case.steps, window=window)))
 
     def test_the_profiler_itself(self, tmp_path):
         assert "profiler_overhead" in self.of(tmp_path, overhead={"hook_ns_per_step": 200_000})
