@@ -1,4 +1,5 @@
-"""What the always-on PyTorch hooks cost, in us a step, on a step of about 0.3 ms and one of about 50 ms.
+"""What the always-on PyTorch hooks cost, in us a step, on a step of about 0.3 ms and one of about 50 ms; what stopping
+a deep window of 100,000 events costs; and an annotation.
 
 Blocks of steps with the hooks, without them, and without them once more (the control: what is noise)
 alternate in one process in random order. A block's figure is the 20th percentile of the CPU time of the
@@ -14,6 +15,7 @@ import random
 import statistics
 import tempfile
 import time
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +23,10 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
-from stepscope_torch import Profiler
+from stepscope import annotate
+from stepscope.runs import open_run
+from stepscope_torch import Profiler, Schedule
+from stepscope_torch.window import DeepWindows
 
 Built = tuple[nn.Module, torch.Tensor]
 VARIANTS = ("without", "control", "with")
@@ -88,6 +93,44 @@ def measure(build: Callable[[], Built], steps: int, rounds: int) -> dict[str, li
     return figures
 
 
+def window_stop(options: dict[str, bool]) -> tuple[int, float]:
+    """Events of a deep window that is bounded by them alone, and the CPU seconds that the training stands still."""
+    model, batch = small()
+    optimizer = torch.optim.Adam(model.parameters())
+    spent: list[float] = []
+    stop = DeepWindows._stop
+
+    def timed_stop(self: DeepWindows, *arguments: int) -> None:
+        began = time.thread_time()
+        stop(self, *arguments)
+        spent.append(time.thread_time() - began)
+
+    DeepWindows._stop = timed_stop  # type: ignore[method-assign]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            plan = Schedule(skip_first=20, active=10**6)
+            with Profiler(Path(folder), model, schedule=plan, monitor_interval_ms=None, **options):
+                run_block(model, batch, optimizer, 450, 3)
+            (window,) = open_run(Path(folder)).workers[0].windows()
+            return len(window.events), spent[-1]
+    finally:
+        DeepWindows._stop = stop  # type: ignore[method-assign]
+
+
+def annotation_ns() -> float:
+    """An annotated region, less the loop around it."""
+
+    def empty() -> None:
+        pass
+
+    def region() -> None:
+        with annotate("region"):
+            pass
+
+    with_region, without = (min(timeit.repeat(f, number=20_000, repeat=7)) for f in (region, empty))
+    return (with_region - without) / 20_000 * 1e9
+
+
 def difference(figures: dict[str, list[int]], variant: str) -> str:
     """Median and quartiles, us a step."""
     extra = sorted((a - b) / 1000 for a, b in zip(figures[variant], figures["without"], strict=True))
@@ -98,7 +141,7 @@ def difference(figures: dict[str, list[int]], variant: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--only", choices=["small", "large"])
+    parser.add_argument("--only", choices=["small", "large", "window", "annotation"])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(
@@ -113,6 +156,15 @@ def main() -> None:
                 f"{name}: {base_us:.0f} us a step; with hooks {difference(figures, 'with')}; "
                 f"control {difference(figures, 'control')}"
             )
+    if arguments.only in (None, "window"):
+        for options in ({}, {"record_shapes": True}, {"with_stack": True}):
+            events, stop_s = window_stop(options)
+            told = ", ".join(options) or "no options"
+            print(f"window, {told}: {events:,} events, {stop_s:.2f} s to stop, {stop_s / events * 1e6:.1f} us an event")
+    if arguments.only in (None, "annotation"):
+        idle = annotation_ns()
+        with tempfile.TemporaryDirectory() as folder, Profiler(Path(folder), schedule=False, monitor_interval_ms=None):
+            print(f"annotation: {annotation_ns():.0f} ns while recording, {idle:.0f} ns idle")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ class Schedule:
         windows: how many windows; 0 for none.
         every: steps from the begin of one window to the begin of the next.
         max_events: a window is shortened, to one step at least, rather than hold more events than this.
-            Stopping costs 2 to 10 us an event, during which the training stands still.
+            Stopping costs 4 to 10 us an event, during which the training stands still; an event with
+            ``record_shapes`` counts twice, since it takes twice as long.
         max_seconds: a window ends with the step in which it has lasted this long.
 
     Raises:

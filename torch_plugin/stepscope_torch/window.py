@@ -33,6 +33,8 @@ log = logging.getLogger("stepscope")
 
 #: Tries to capture a window in which no step came to an end (validation did) before giving it up.
 _MAX_TRIES = 3
+#: An event with shapes takes so many times as long to stop and save, and counts so often.
+_SHAPES_COUNT = 2
 #: Without a known duration of a step, a probe is ended after this long.
 _PROBE_S = 5.0
 
@@ -75,6 +77,7 @@ class DeepWindows:
         self._marked: int | str | None = None  # what the open marker says
         self._markers = 0  # step markers in this window
         self._void: list[int] = []  # those of them that turned out to be no steps
+        self._saw_validation = False  # whose events nobody has counted
         sessions.before_start = self._give_way
 
     @property
@@ -132,8 +135,8 @@ class DeepWindows:
         elapsed_ns = perf_counter_ns() - self._began_ns
         if elapsed_ns > self._bound_s * 1e9:
             return True
-        if self._events_per_step is None or not step_ns:
-            return False
+        if self._events_per_step is None or not step_ns or not self._saw_validation:
+            return False  # it ends with the steps that were found to fit
         return elapsed_ns / step_ns * self._events_per_step > self.schedule.max_events
 
     # -- markers ---------------------------------------------------------------------------------------
@@ -147,6 +150,7 @@ class DeepWindows:
     def enter_validation(self) -> None:
         """The open segment is validation."""
         if self._marked != "validation":
+            self._saw_validation = True
             self.void_step()
             self._enter_marker("validation", "validation")
 
@@ -190,10 +194,12 @@ class DeepWindows:
         self._steps_at_start = steps_done
         self._markers = 0
         self._void = []
+        self._saw_validation = False
         with self.sessions.own():
             activities = _activities()
             self._on_device = len(activities) > 1
-            self._profile = torch.profiler.profile(activities=activities, **self.options)
+            config = None if self._probing or self.options.get("with_stack") else _only_a_trace()
+            self._profile = torch.profiler.profile(activities=activities, experimental_config=config, **self.options)
             self._profile.start()
         self._thread = get_ident()
         self.is_open = True
@@ -210,7 +216,7 @@ class DeepWindows:
         self._not_before = step + 1
         keep = done > 0
         if self._probing:
-            events = _count_events(profile)
+            events = _count_events(profile) * (_SHAPES_COUNT if self.options.get("record_shapes") else 1)
             self._events_per_step = events // done if done else self._events_per_step
             self._probe_due = not done
             # One step that is over the bound by itself: there will be no smaller window than this.
@@ -333,6 +339,14 @@ def _activities() -> list[Any]:
         if member in supported and is_available():
             found.append(member)
     return found
+
+
+def _only_a_trace() -> Any:
+    """What spares the profiler making objects of its events, 40 % of stopping it; None before torch 2.13."""
+    try:
+        return torch._C._profiler._ExperimentalConfig(trace_only=True)
+    except (AttributeError, TypeError):
+        return None
 
 
 def _count_events(profile: Any) -> int:
