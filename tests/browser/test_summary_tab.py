@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.builders import TraceBuilder
+from tests.recorded import RecordedRun
 
 pytest.importorskip("playwright")
 pytestmark = pytest.mark.browser
@@ -173,6 +174,26 @@ def test_dragging_over_the_bars_selects_steps(open_page: Open, address: str) -> 
     page.page.mouse.up()
     page.page.wait_for_url("**p.stepscope.range=1-2**")
     page.frame.get_by_test_id("step-range").get_by_text("2 steps selected").wait_for()
+
+
+def test_a_long_run_sends_what_is_shown(open_page: Open, address: str, logdir: Path) -> None:
+    """Of 20,000 steps the browser gets the bars of a screen and the rows in view, also at the end of the table."""
+    run = RecordedRun(logdir / "long")
+    for i in range(20_000):
+        run.step(i, 1000 * i, 1000, forward=(1000 * i, 600))
+    run.end(at_us=20_000_000)
+    page = open_page(address, run="long", tab="steps")
+    sent: list[str] = []
+    page.page.on("response", lambda response: sent.append(response.url))
+    page.frame.get_by_test_id("step-id").first.wait_for()
+    table = page.frame.get_by_role("table", name="Steps")
+    table.focus()
+    table.evaluate("table => { table.scrollTop = table.scrollHeight }")
+    page.frame.get_by_text("19,999", exact=True).first.wait_for()
+    pages = [url for url in sent if "/steps?" in url]
+    assert all("limit=200" in url for url in pages)
+    assert len(pages) < 12
+    assert page.number("range-part-forward") == 20_000 * 600_000
 
 
 def test_host_time_of_the_steps(open_page: Open, address: str, summary: Summary) -> None:
