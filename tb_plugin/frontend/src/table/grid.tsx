@@ -171,7 +171,7 @@ export function Grid(props: {
       aria-rowcount={count + 1}
       aria-colcount={columns.length}
       aria-multiselectable="true"
-      aria-activedescendant={count > 0 ? `cell-${row}-${column}` : undefined}
+      aria-activedescendant={row >= first && row < last ? `cell-${row}-${column}` : undefined}
       data-testid="table-grid"
       ref={scroller}
       tabIndex={0}
