@@ -20,6 +20,8 @@ _PREFIX = "Iterator::"
 _SEPARATOR = "::"
 #: What the stages that hold elements ready tell of themselves.
 _BUFFERED = ("buffer_limit", "buffer_size", "parallelism", "max_batch_results")
+#: What shows that tf.data models the pipeline, as it does unless its autotuning is switched off.
+_MODELLED = ("algorithm", "buffered_elements")
 #: A stage hands its slowness on to its input while that takes at least this share of its own time.
 _FOLLOW_RATIO = 0.5
 #: Below this share of the loop the wait is not worth tuning.
@@ -145,7 +147,9 @@ def _stages(events: Events, rows: np.ndarray) -> list[TfDataStage]:
     name = events.name[tree.rows]
     above = np.where(tree.parent != NONE, name[tree.parent], NONE)
     training = np.unique(events.lane[host_rows(events, Kind.DATALOADER)])
-    tells_buffered = any("buffered_elements" in events.args_values[i] for i in _distinct_args(events, tree.rows))
+    # A stage tells of the elements in its buffer only while there are some, and only where tf.data models the pipeline.
+    told_keys = {key for i in _distinct_args(events, tree.rows) for key in json.loads(events.args_values[i])}
+    tells_buffered = not told_keys.isdisjoint(_MODELLED)
     found = []
     for code in np.unique(name).tolist():
         mine = name == code

@@ -63,6 +63,13 @@ def test_where_no_stage_counts_its_elements_emptiness_is_unknown():
     assert (prefetch.buffer_size, prefetch.empty_ratio) == (2, None)
 
 
+def test_a_buffer_that_was_always_empty():
+    table = Table().op("Iterator::Root", 0, 30).told(algorithm="DEFAULT")
+    table.op("Iterator::Root::Prefetch", 1, 20).told(buffer_limit=2)
+    prefetch = stage(tf_data(table.events()), "Prefetch")
+    assert (prefetch.buffered_calls, prefetch.empty_ratio) == (0, 1.0)
+
+
 def test_the_wait_of_the_training():
     found = tf_data(pipeline().events())
     assert (found.fetches, found.wait_ns, found.loop_ns, found.wait_ratio) == (2, 60, 200, 0.3)

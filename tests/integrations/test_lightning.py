@@ -160,3 +160,11 @@ def test_the_hook_loads_none_of_these_libraries():
     code = "import sys, stepscope_torch; print({'lightning', 'transformers', 'accelerate'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_each_process_of_a_distributed_training_is_a_worker(tmp_path):
+    fit(Module(), strategy="ddp_fork", devices=2, **hooks("callback", tmp_path))
+    workers = open_run(tmp_path).workers
+    assert sorted((w.rank, w.world_size) for w in workers) == [(0, 2), (1, 2)]
+    for worker in workers:  # 5 batches, of which each gets 3
+        assert int(worker.live().of_kind(Kind.STEP).sum()) == 6
