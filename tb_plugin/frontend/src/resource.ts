@@ -9,7 +9,7 @@ export interface Loaded<T> {
   detail: string;
 }
 
-const RETRY_MS = 1500;
+const RETRY_MS = 300; // short, because the server itself waits a while before it says that work goes on
 
 /** Counts the imports that came to an end: the listing then knows more about the worker. */
 export const imports = signal(0);
