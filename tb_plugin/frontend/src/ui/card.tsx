@@ -83,7 +83,7 @@ export function Card(props: {
         {actions}
         {items.length > 0 && (
           <span class="card-menu no-picture">
-            <Menu label={`More on ${title}`} items={items} testId="card-menu">
+            <Menu label={`More on ${title}`} items={() => items} testId="card-menu">
               <Icon shape="more" />
             </Menu>
           </span>
@@ -137,6 +137,7 @@ export function csvOf(data: CardData): string {
   return csv(header, data.rows);
 }
 
+/** A name that tells run and rank, and what the file holds. */
 export function fileName(what: string, ending: string): string {
   const { run, worker } = shown.peek();
   const words = [run?.name ?? "run", worker?.rank != null ? `rank${worker.rank}` : "", what].filter(Boolean).join("-");

@@ -12,11 +12,18 @@ export interface MenuItem {
 
 export function Menu(props: {
   label: string; // of the button
-  items: readonly MenuItem[];
+  items: () => readonly MenuItem[]; // asked for when it opens
+  note?: () => string; // above them
   testId?: string;
+  kind?: "icon-button" | "text-button";
+  /** Where others open it, too, and give the focus away when it closes. */
+  control?: { open: boolean; onToggle: (open: boolean) => void; onClosed: () => void };
   children: ComponentChildren; // what the button shows
 }): JSX.Element {
-  const [open, setOpen] = useState(false);
+  const [isOpen, setIsOpen] = useState(false);
+  const { control } = props;
+  const open = control ? control.open : isOpen;
+  const setOpen = control ? control.onToggle : setIsOpen;
   const anchor = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const entries = () => [...(anchor.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
@@ -31,7 +38,8 @@ export function Menu(props: {
   }, [open]);
   const close = () => {
     setOpen(false);
-    button.current?.focus();
+    if (control) control.onClosed();
+    else button.current?.focus();
   };
   const onKey = (event: KeyboardEvent) => {
     const all = entries();
@@ -52,10 +60,10 @@ export function Menu(props: {
       <button
         ref={button}
         type="button"
-        class="icon-button"
+        class={props.kind ?? "icon-button"}
         aria-haspopup="menu"
         aria-expanded={open}
-        aria-label={props.label}
+        aria-label={props.kind === "text-button" ? undefined : props.label}
         title={props.label}
         data-testid={props.testId}
         onClick={() => setOpen(!open)}
@@ -64,7 +72,8 @@ export function Menu(props: {
       </button>
       {open && (
         <div class="menu" role="menu" aria-label={props.label} onKeyDown={onKey}>
-          {props.items.map((item) => (
+          {props.note && <p class="faint">{props.note()}</p>}
+          {props.items().map((item) => (
             <button
               key={item.label}
               type="button"
