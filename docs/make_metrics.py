@@ -28,6 +28,7 @@ from stepscope.analysis.modules import Module
 from stepscope.analysis.operators import Operator, ShapedOperator
 from stepscope.analysis.overhead import Overhead
 from stepscope.analysis.phases import Phases
+from stepscope.analysis.queue_depth import QueueDepth
 from stepscope.analysis.ranks import Excess, Imbalance, Rank
 from stepscope.analysis.resources import Resource
 from stepscope.analysis.sampled_modules import SampledModule
@@ -88,6 +89,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Launches", "workers[].launches", "", Launches),
     ("Launches by call", "workers[].launches.by_call[]", "", CallLaunches),
     ("Launch histogram", "workers[].launches.histogram", "launches", Histogram),
+    ("Queue depth", "tables/launches: queues[]", "", QueueDepth),
     ("Operators", "workers[].operators[]", "", Operator),
     ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),
     ("Operators by call stack", "workers[].operator_stacks[]", "", OperatorStack),
