@@ -26,11 +26,13 @@ const NO_NAME: Record<string, string> = {
 
 // Header and rows are grids of their own: only tracks that do not depend on contents line up.
 // 7 pixels a letter hold any label, with its sort mark and padding.
-const leastWidth = (column: ColumnInfo, isName: boolean) =>
-  Math.max(
-    column.unit === "text" ? (isName ? 280 : 120) : column.unit === "word" ? 96 : 72,
-    column.label.length * 7 + 32,
-  );
+const WIDE: Record<string, number> = { stack: 340, input_shapes: 200, input_types: 160 };
+
+const leastWidth = (column: ColumnInfo, isName: boolean) => {
+  const text = isName ? 280 : (WIDE[column.key] ?? 130);
+  const least = column.unit === "text" ? text : column.unit === "word" ? 96 : 72;
+  return Math.max(least, column.label.length * 7 + 32);
+};
 
 interface Place {
   row: number;
@@ -288,8 +290,20 @@ function Cell({
   if (value === null && isName) return <span class="faint">{NO_NAME[column.key] ?? "not told"}</span>;
   if (value === null || value === false) return <span class="faint">{shownText(value, column.unit)}</span>;
   if (column.unit === "share") return <Meter ratio={value as number} />;
-  if (typeof value === "string") return <Mid text={value} />;
+  if (column.key === "module") return <ModulePath path={String(value)} />;
+  if (typeof value === "string") return isName ? <Mid text={value} /> : <bdi>{value}</bdi>;
   return <>{shownText(value, column.unit)}</>;
+}
+
+/** The module's own name first: the way to it may be long. */
+function ModulePath({ path }: { path: string }): JSX.Element {
+  const at = path.lastIndexOf(" / ");
+  if (at < 0) return <bdi>{path}</bdi>;
+  return (
+    <bdi>
+      {path.slice(at + 3)} <span class="faint">in {path.slice(0, at)}</span>
+    </bdi>
+  );
 }
 
 const WORDS: Partial<Record<Unit, string>> = {
