@@ -9,7 +9,7 @@ export const AXIS = 22; // pixels below
 export const TOP = 6; // pixels above: half a label
 const SHADES = 32;
 const MOST_ROW = 18;
-const LEAST_LABEL = 13; // pixels between two labels
+const LEAST_LABEL = 12; // pixels between two labels
 const LEAST_FAR = 0.1; // of the median: smaller differences look small, as they are
 
 export type Scale = "absolute" | "share"; // the time itself, or against the median worker in the same steps

@@ -112,8 +112,8 @@ function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Elem
           {at > 0 && "; "}
           <button type="button" onClick={() => openWorker(run.run, ranks.worker[i])}>
             {rankName(ranks, i)}
-          </button>{" "}
-          , {reasonText(ranks, i)}
+          </button>
+          : {reasonText(ranks, i)}
         </Fragment>
       ))}
       {notable.length > MOST_OTHERS && `, and ${plural(notable.length - MOST_OTHERS, "other")}`}.
