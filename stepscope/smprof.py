@@ -41,7 +41,7 @@ log = logging.getLogger("stepscope")
 #: Where SageMaker takes what TensorBoard shows from, unless the job says otherwise.
 SAGEMAKER_LOGDIR = "/opt/ml/output/tensorboard"
 
-_STEP = re.compile(r"step[_ -]?\d+", re.IGNORECASE)
+_STEP = re.compile(r"step[_ -]?\d+", re.IGNORECASE).fullmatch
 _PHASE = int(Kind.PHASE)
 
 
@@ -75,6 +75,8 @@ class SMProfiler:
     """The profiler of this process; get it by ``instance``. Nothing here raises into the training."""
 
     _instance: SMProfiler | None = None
+    #: What records, of this process. Read at every region: keep it a plain attribute of the class.
+    hook: Hook | None = None
 
     @classmethod
     def instance(cls) -> SMProfiler:
@@ -84,7 +86,6 @@ class SMProfiler:
 
     def __init__(self) -> None:
         self.config = Config()
-        self.hook: Hook | None = None
 
     def configure(self, config: Config) -> None:
         """Takes effect with the next ``start_profiling``."""
@@ -92,7 +93,7 @@ class SMProfiler:
 
     def start_profiling(self) -> None:
         """Begin to record into ``run_folder()``; harmless while that goes on."""
-        if self.hook is not None:
+        if SMProfiler.hook is not None:
             return
         try:
             make = _hook_of_the_script()
@@ -102,13 +103,13 @@ class SMProfiler:
             wants_deep = str((self.config.profiler or {}).get("EnableCuda", "0")) == "1"
             hook: Hook = make(run_folder(), wants_deep)
             hook.start()
-            self.hook = hook
+            SMProfiler.hook = hook
         except Exception as error:
             log.warning("stepscope could not start: %s. Training goes on without it.", error)
 
     def stop_profiling(self) -> None:
         """End the recording; harmless when repeated. A later ``start_profiling`` begins a new worker of the run."""
-        hook, self.hook = self.hook, None
+        hook, SMProfiler.hook = SMProfiler.hook, None
         if hook is not None:
             hook.stop()
 
@@ -155,15 +156,15 @@ class _Region:
     def __init__(self, name: str, hook: Hook) -> None:
         self.name = name
         self.hook = hook
-        if _STEP.fullmatch(name):
-            self.handle = None
+        self.start_ns = 0  # of a step nothing is kept here
+        if _STEP(name):
             hook.begin_step()
         else:
             self.handle = stepscope.annotation_begin(name)
-        self.start_ns = perf_counter_ns()
+            self.start_ns = perf_counter_ns()
 
     def end(self, complete: bool = True) -> None:
-        if _STEP.fullmatch(self.name):
+        if not self.start_ns:
             self.hook.end_step(complete)
             return
         end_ns = perf_counter_ns()
@@ -176,7 +177,7 @@ class _Region:
 
 def annotation_begin(name: str) -> Any:
     """Begin a region that ``annotation_end`` closes."""
-    hook = SMProfiler.instance().hook
+    hook = SMProfiler.hook
     return None if hook is None else _Region(str(name), hook)
 
 
@@ -191,22 +192,25 @@ class annotate(ContextDecorator):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._open: list[tuple[int, Any]] = []  # thread, region: one object may be open in several threads at once
+        self._open: list[tuple[int, _Region]] = []  # thread, region: one object may be open in several threads at once
 
     def _recreate_cm(self) -> annotate:
         return annotate(self.name)
 
     def __enter__(self) -> annotate:
-        self._open.append((get_ident(), annotation_begin(self.name)))
+        hook = SMProfiler.hook
+        if hook is not None:
+            self._open.append((get_ident(), _Region(self.name, hook)))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        if not self._open:
+            return
         here = get_ident()
         entry = next((e for e in reversed(self._open) if e[0] == here), None)
         if entry is not None:
             self._open.remove(entry)
-            if entry[1] is not None:
-                entry[1].end(complete=kind is None)
+            entry[1].end(complete=kind is None)
 
 
 def main(arguments: list[str]) -> None:
