@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.arguments import OperatorArgs, decode, integers
+from stepscope.analysis.distinct import distinct
 from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.nesting import nest
 from stepscope.analysis.select import host_rows
@@ -83,7 +84,7 @@ def _join(
     forward = np.full(len(node), NONE, np.int64)
     if len(op) == 0 or len(node) == 0:
         return forward, 0
-    numbers = np.unique(op_number)
+    numbers = distinct(op_number)
     width = len(numbers)
     key = events.lane[op].astype(np.int64) * width + np.searchsorted(numbers, op_number)
     order = np.lexsort((events.name[op], -events.dur_ns[op], events.ts_ns[op], key))
@@ -111,9 +112,9 @@ def _join(
 
 def _lane_of_thread(events: Events, key: np.ndarray, width: int, wanted: np.ndarray) -> tuple[int, bool]:
     """The lane on which most of the numbers occur, and whether they occur on others too."""
-    votes = np.unique(wanted)[:_VOTES]
+    votes = distinct(wanted)[:_VOTES]
     matches: dict[int, int] = {}
-    lanes = np.unique(key // width)
+    lanes = distinct(key // width)
     for lane in lanes.tolist():
         own = key[np.searchsorted(key, lane * width) : np.searchsorted(key, (lane + 1) * width)] - lane * width
         matches[lane] = int(np.isin(votes, own).sum())

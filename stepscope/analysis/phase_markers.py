@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from stepscope.analysis.autograd import Autograd
+from stepscope.analysis.distinct import distinct
 from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.inferred_steps import OPTIMIZER_STEP
 from stepscope.analysis.launches import Links
@@ -113,11 +114,11 @@ def _moves(events: Events, links: Links) -> np.ndarray:
     to_device = np.array([direction(name).startswith("Hto") for name in events.names], bool)
     copies = (links.call_of_run != NONE) & (events.kind[links.run] == Kind.MEMCPY)
     copies[copies] = to_device[events.name[links.run[copies]]]
-    calls = np.unique(links.call[links.call_of_run[copies]])
+    calls = distinct(links.call[links.call_of_run[copies]])
     moves = np.array([name in _MOVES for name in events.names], bool)
     ops = host_rows(events, Kind.OP)
     found = innermost(events, ops[moves[events.name[ops]]], calls)
-    return np.unique(found[found != NONE])
+    return distinct(found[found != NONE])
 
 
 def _spans(events: Events, rows: np.ndarray, lane: int) -> Spans:
