@@ -1,12 +1,12 @@
 // The Summary tab of a run as a whole: how even its workers are, who is slow, and why.
 
-import { Fragment, type JSX } from "preact";
+import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { bandOption } from "../charts/run-band";
 import { Chart } from "../charts/echarts";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
 import { count, DASH, digits, duration, exact, percent, plural } from "../format";
-import { bySlowness, measureLabel, rankName, reasonText, signed, type RunSteps, type RunSummary } from "../run";
+import { bySlowness, measureLabel, rankName, type RunSteps, type RunSummary } from "../run";
 import { useRunSteps, useRunSummary } from "../run-data";
 import { openWorker, theme } from "../state";
 import { Card, type CardData } from "../ui/card";
@@ -15,14 +15,13 @@ import { Absent, Await } from "../ui/states";
 import { Findings } from "./findings";
 import { everyone, mapNumbers, RunMap } from "./run-map";
 import { RankTable } from "./run-table";
+import { Verdict } from "./run-verdict";
 
 const MOST_NAMED = 8;
-const MOST_OTHERS = 3;
 const MAP_COLUMNS = 120;
 const MAP_ROOM = 230; // pixels
 const MOST_MAPPED = 64; // workers; of more only the slowest are in the map here
 const MAPPED = 18;
-const NOTABLE = 0.02; // of the median step
 
 export function RunSummaryTab(): JSX.Element {
   const summary = useRunSummary();
@@ -47,87 +46,6 @@ export function RunSummaryTab(): JSX.Element {
       </Await>
     </div>
   );
-}
-
-/** In words: is any worker slow, which one, in what, and what it costs. */
-export function Verdict({ run }: { run: RunSummary }): JSX.Element {
-  const { across_workers: across, ranks } = run;
-  const found = across?.imbalance;
-  if (!across || !found || found.excess_ns === null) {
-    return (
-      <p class="run-verdict" data-testid="run-verdict">
-        The workers cannot be compared: no two of them measured the same step.
-      </p>
-    );
-  }
-  const worst = slowestRank(run);
-  const uneven = (found.ratio ?? 0) >= 0.03; // below that the differences are those of any machine
-  return (
-    <div class="run-verdict" data-testid="run-verdict">
-      <p>
-        {uneven && worst !== null ? (
-          <>
-            <button type="button" onClick={() => openWorker(run.run, ranks.worker[worst])}>
-              {rankName(ranks, worst)}
-            </button>{" "}
-            holds the others up: it is the slowest in {count(ranks.slowest[worst])} of {plural(found.steps, "step")},{" "}
-            {signed(ranks.delta_ns[worst])} a step against the median worker
-            {reasonText(ranks, worst) && <>, mostly in {reasonText(ranks, worst)}</>}.
-          </>
-        ) : (
-          <>The workers are even: no worker is slow in a way that matters.</>
-        )}
-      </p>
-      <Others run={run} but={uneven ? worst : null} />
-      <p class="faint" title={DEFINITIONS.imbalance}>
-        In each step the slowest worker takes {duration(found.excess_ns)} ({percent(found.ratio)} of its time) more than
-        the mean of all, compared by the {measureLabel(found.measure).toLowerCase()} over {plural(found.steps, "step")}.
-        {across.shared_steps === 0 && " No step was seen by all workers."}
-        {run.stale > 0 && ` ${plural(run.stale, "worker")} wrote since; being summed up again.`}
-      </p>
-      {(across.missing_rank_count ?? 0) > 0 && (
-        <p class="banner warn" role="status" data-testid="ranks-missing">
-          {plural(across.missing_rank_count ?? 0, "rank")} of {count(across.world_size)}{" "}
-          {across.missing_rank_count === 1 ? "is" : "are"} missing here: {named(across.missing_ranks ?? [])}
-        </p>
-      )}
-    </div>
-  );
-}
-
-/** Other workers with a part that takes notably more than that of the median worker. */
-function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Element | null {
-  const { ranks } = run;
-  const least = NOTABLE * (run.step_time_ns?.p50 ?? Infinity);
-  const notable = ranks.worker
-    .map((_, i) => i)
-    .filter((i) => i !== but && (ranks.excess_ns[i] ?? 0) >= least && reasonText(ranks, i) !== null);
-  if (notable.length === 0) return null;
-  notable.sort((a, b) => (ranks.excess_ns[b] ?? 0) - (ranks.excess_ns[a] ?? 0));
-  return (
-    <p data-testid="run-others">
-      {but === null ? "Beyond" : "Also beyond"} the median worker:{" "}
-      {notable.slice(0, MOST_OTHERS).map((i, at) => (
-        <Fragment key={ranks.worker[i]}>
-          {at > 0 && "; "}
-          <button type="button" onClick={() => openWorker(run.run, ranks.worker[i])}>
-            {rankName(ranks, i)}
-          </button>
-          : {reasonText(ranks, i)}
-        </Fragment>
-      ))}
-      {notable.length > MOST_OTHERS && `, and ${plural(notable.length - MOST_OTHERS, "other")}`}.
-    </p>
-  );
-}
-
-const named = (ranks: readonly number[]) =>
-  ranks.slice(0, MOST_NAMED).join(", ") + (ranks.length > MOST_NAMED ? ", …" : "");
-
-/** The worker that is furthest beyond the median; null where none is. */
-function slowestRank(run: RunSummary): number | null {
-  const [worst] = bySlowness(run);
-  return (run.ranks.delta_ns[worst] ?? 0) > 0 ? worst : null;
 }
 
 function Tiles({ run }: { run: RunSummary }): JSX.Element {
