@@ -243,6 +243,7 @@ export interface Overhead {
   stall_ns: number;
   hook_ns_per_step: number | null;
   ratio: number | null;
+  window_effect_ratio: number | null;
 }
 
 export interface Trust {

@@ -171,8 +171,11 @@ function Cost({ worker, isFile }: { worker: WorkerSummary; isFile: boolean }): J
   const stalls = cost?.stall_ns ?? 0;
   const most = stalls > hooks ? `stalls ${duration(stalls)} in all` : hook !== null && `${duration(hook)} a step`;
   const reason = isFile ? "a trace file does not tell it" : "the hooks tell it when the training ends";
+  const effect = cost?.window_effect_ratio ?? null;
   const told =
-    cost && `Hooks: ${hook === null ? "not measured" : `${exact(hook)} a step`}. Stalls: ${exact(cost.stall_ns)}.`;
+    cost &&
+    `Hooks: ${hook === null ? "not measured" : `${exact(hook)} a step`}. Stalls: ${exact(cost.stall_ns)}. ` +
+      `Median step after a deep window against before it: ${effect === null ? "not measured" : `${effect < 0 ? "" : "+"}${(100 * effect).toFixed(1)} %`}.`;
   return (
     <Tile
       label="Profiler overhead"
