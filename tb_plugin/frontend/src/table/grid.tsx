@@ -2,27 +2,14 @@
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Icon } from "../ui/icons";
-import { Meter } from "../ui/meter";
-import { asTabs, exactText, shownText } from "./cells";
-import { Mid } from "./mid";
+import { asTabs, exactText } from "./cells";
 import { valueOf, type Pages } from "./pages";
-import { isText, type ColumnInfo, type RowsAnswer, type Unit, type Value } from "./requests";
+import { isWords, type ColumnInfo, type RowsAnswer, type Unit } from "./requests";
+import { Row, type RowActs } from "./row";
 import { reveal, ROW_HEIGHT, scrollHeight, topRow } from "./scroll";
 
 const EXTRA_ROWS = 10;
 const MOST_COPIED = 10_000;
-
-const isWords = (unit: Unit) => isText(unit) || unit === "flag";
-
-/** What stands in the column that names a row where there is no name. */
-const NO_NAME: Record<string, string> = {
-  name: "outside of modules",
-  module: "outside of modules",
-  operator: "no operator around the launch",
-  kernel: "no run found",
-  size: "size not told",
-};
 
 // Header and rows are grids of their own: only tracks that do not depend on contents line up.
 // 7 pixels a letter hold any label, with its sort mark and padding.
@@ -163,6 +150,25 @@ export function Grid(props: {
     }
   };
 
+  // One object for all rows and all times: a row is drawn anew only where what it shows has changed.
+  const now = useRef({ click: (_: number, __: number, ___: boolean) => {}, toggle: props.onToggle });
+  now.current = {
+    click: (index, i, extend) => {
+      const id = idAt(index);
+      setActive({ row: index, column: i });
+      setAnchor(extend ? (anchor ?? row) : null);
+      if (!extend && id !== null) props.onOpen(id);
+    },
+    toggle: props.onToggle,
+  };
+  const acts = useMemo<RowActs>(
+    () => ({
+      click: (index, i, extend) => now.current.click(index, i, extend),
+      toggle: (id) => now.current.toggle(id),
+    }),
+    [],
+  );
+
   const drawn = [];
   for (let i = first; i < last; i += 1) drawn.push(i);
   return (
@@ -207,102 +213,26 @@ export function Grid(props: {
         >
           {drawn.map((index) => {
             const found = pages.at(index);
-            const id = found && found.of.id[found.i];
-            const depth = found?.of.depth?.[found.i] ?? 0;
-            const branch = isTree && found?.of.has_children?.[found.i] ? isOpen(index) : undefined;
-            const selected = anchor !== null && index >= from && index <= to;
             return (
-              <div
+              <Row
                 key={index}
-                role="row"
-                aria-rowindex={index + 2}
-                aria-selected={selected || (id !== null && id === props.open)}
-                aria-level={isTree ? depth + 1 : undefined}
-                aria-expanded={branch}
-                class={`grid-row${index % 2 ? " odd" : ""}${index === row ? " active" : ""}${selected ? " selected" : ""}${
-                  id !== null && id === props.open ? " open" : ""
-                }`}
-                style={{ gridTemplateColumns: tracks }}
-                data-testid="table-row"
-                data-id={id}
-              >
-                {columns.map((c, i) => {
-                  const value = found ? valueOf(found.of, c.key, c.unit, found.i) : undefined;
-                  const isName = c.key === answer.name;
-                  return (
-                    <div
-                      key={c.key}
-                      id={`cell-${index}-${i}`}
-                      role="gridcell"
-                      aria-colindex={i + 1}
-                      class={`${isWords(c.unit) ? "" : "num"}${index === row && i === column ? " cursor" : ""}`}
-                      title={value === undefined ? undefined : exactText(value, c.unit)}
-                      data-key={c.key}
-                      data-value={value === undefined || value === null ? undefined : String(value)}
-                      onClick={(event) => {
-                        if (String(window.getSelection()) !== "" || id === null) return; // a text is being marked
-                        setActive({ row: index, column: i });
-                        setAnchor(event.shiftKey ? (anchor ?? row) : null);
-                        if (!event.shiftKey) props.onOpen(id);
-                      }}
-                    >
-                      {isTree && isName && (
-                        <span class="twig" style={{ width: `${depth * 14 + 20}px` }}>
-                          {branch !== undefined && id !== null && (
-                            <button
-                              type="button"
-                              tabIndex={-1}
-                              class={branch ? "" : "closed"}
-                              aria-label={branch ? "Close" : "Open"}
-                              onClick={(event) => {
-                                event.stopPropagation();
-                                props.onToggle(id);
-                              }}
-                            >
-                              <Icon shape="chevron" />
-                            </button>
-                          )}
-                        </span>
-                      )}
-                      <Cell value={value} column={c} isName={isName} />
-                    </div>
-                  );
-                })}
-              </div>
+                index={index}
+                of={found?.of ?? null}
+                at={found?.i ?? 0}
+                name={answer.name}
+                columns={columns}
+                tracks={tracks}
+                isOpen={isTree && found?.of.has_children?.[found.i] ? isOpen(index) : undefined}
+                cursor={index === row ? column : null}
+                isSelected={anchor !== null && index >= from && index <= to}
+                shown={props.open}
+                acts={acts}
+              />
             );
           })}
         </div>
       </div>
     </div>
-  );
-}
-
-function Cell({
-  value,
-  column,
-  isName,
-}: {
-  value: Value | undefined;
-  column: ColumnInfo;
-  isName: boolean;
-}): JSX.Element {
-  if (value === undefined) return <span class="pending" aria-hidden="true" />;
-  if (value === null && isName) return <span class="faint">{NO_NAME[column.key] ?? "not told"}</span>;
-  if (value === null || value === false) return <span class="faint">{shownText(value, column.unit)}</span>;
-  if (column.unit === "share") return <Meter ratio={value as number} />;
-  if (column.key === "module") return <ModulePath path={String(value)} />;
-  if (typeof value === "string") return isName ? <Mid text={value} /> : <bdi>{value}</bdi>;
-  return <>{shownText(value, column.unit)}</>;
-}
-
-/** The module's own name first: the way to it may be long. */
-function ModulePath({ path }: { path: string }): JSX.Element {
-  const at = path.lastIndexOf(" / ");
-  if (at < 0) return <bdi>{path}</bdi>;
-  return (
-    <bdi>
-      {path.slice(at + 3)} <span class="faint">in {path.slice(0, at)}</span>
-    </bdi>
   );
 }
 

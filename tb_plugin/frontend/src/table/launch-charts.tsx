@@ -73,15 +73,10 @@ function Both({ answer }: { answer: LaunchesAnswer }): JSX.Element {
         <h2 title={DEPTH}>
           Queue depth over time{" "}
           <span class="faint">
-            {queues
-              .slice(0, 3)
-              .map(
-                (queue) =>
-                  `${queue.name}: at most ${count(queue.max)}, empty ${percent(queue.empty_ratio)} of the time`,
-              )
-              .join(" · ")}
+            {queues.length > 0 &&
+              `${queues[0].name}: at most ${count(queues[0].max)} wait, none do ${percent(queues[0].empty_ratio)} of the time`}
             {answer.queue_count > queues.length &&
-              ` · ${count(answer.queue_count - queues.length)} more queues not drawn`}
+              ` · ${plural(answer.queue_count - queues.length, "queue")} not drawn`}
           </span>
         </h2>
         {queues.length === 0 ? (

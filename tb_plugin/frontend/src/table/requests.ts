@@ -19,6 +19,9 @@ export type Unit =
 
 export const isText = (unit: Unit) => unit === "text" || unit === "word";
 
+/** Columns that read from the left. */
+export const isWords = (unit: Unit) => isText(unit) || unit === "flag";
+
 export interface ColumnInfo {
   key: string;
   label: string;
@@ -98,8 +101,8 @@ export interface LaunchesAnswer {
   negative: number | null;
 }
 
-const PAGE = 200;
-export { PAGE };
+/** Rows that are fetched at once. */
+export const PAGE = 200;
 
 /** What a view asks the server for. */
 function params(key: WorkerKey, view: TableView): Record<string, string | number | null> {

@@ -5,11 +5,12 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { freshness, key } from "../data";
 import { adjust, nav, navigate } from "../state";
 import { Details } from "../table/details";
+import { FILTER_FIELD } from "../table/filters";
 import { Grid } from "../table/grid";
 import { LaunchCharts } from "../table/launch-charts";
 import { Pages } from "../table/pages";
 import { isText, type ColumnInfo, type RowsAnswer } from "../table/requests";
-import { FILTER_FIELD, TableToolbar } from "../table/toolbar";
+import { TableToolbar } from "../table/toolbar";
 import { INITIAL_TABLE, TABLES, type TableName, type TableView } from "../table/view";
 import { Absent, Await } from "../ui/states";
 
