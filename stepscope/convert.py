@@ -1,6 +1,6 @@
 """Turns a trace file that a profiler left into a deep window, in a process of its own.
 
-``python -m stepscope.convert TRACE FOLDER`` is what the hooks start after each window: parsing and
+``python -m stepscope.convert TRACE FOLDER [REASON]`` is what the hooks start after each window: parsing and
 compressing in a thread would hold the training's GIL, and forking a process that uses CUDA is unsafe.
 The child imports no framework, runs at low priority and ends by itself whatever becomes of its parent.
 """
@@ -8,6 +8,7 @@ The child imports no framework, runs at low priority and ends by itself whatever
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import site
@@ -15,9 +16,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from stepscope.errors import StepscopeError
 from stepscope.schema import DEVICE_WORK, Kind, Note, Window
@@ -32,16 +34,22 @@ _NOT_FOR_CHILD = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME", "
 class Conversion:
     """A running converter. ``trace`` is removed when it succeeds and kept when it fails.
 
+    Args:
+        reason: why the window was taken, for ``window.header["stepscope"]["reason"]``; None where it was planned.
+
     Raises:
         OSError: the child could not be started.
     """
 
-    def __init__(self, trace: Path, folder: Path) -> None:
+    def __init__(self, trace: Path, folder: Path, reason: Mapping[str, Any] | None = None) -> None:
         self.trace = trace
         self.folder = folder
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "stepscope.convert", str(trace.absolute()), str(folder.absolute())],
+            [
+                *(sys.executable, "-m", "stepscope.convert", str(trace.absolute()), str(folder.absolute())),
+                *([] if reason is None else [json.dumps(reason)]),
+            ],
             cwd=trace.parent,  # -m puts the working directory on the path: not the user's, with its random.py
             env=_child_environment(),
             stdin=subprocess.DEVNULL,
@@ -71,7 +79,7 @@ class Conversion:
         return lines[-1] if lines else f"the converter ended with code {self._child.returncode}"
 
 
-def convert(trace: Path, folder: Path) -> None:
+def convert(trace: Path, folder: Path, reason: dict[str, Any] | None = None) -> None:
     """Import ``trace``, write it as the window ``folder``, keep the source in it compressed, remove ``trace``.
 
     Raises:
@@ -82,6 +90,9 @@ def convert(trace: Path, folder: Path) -> None:
 
     window = import_file(trace)
     _complete(window, folder.parent.parent / "worker.json")
+    if reason is not None:
+        about = window.header.get("stepscope")
+        window.header["stepscope"] = {**(about if isinstance(about, dict) else {}), "reason": reason}
     _drop_void_steps(window)
     _tell_modules(window)
     _check_device_work(window)
@@ -182,15 +193,15 @@ def _child_environment() -> dict[str, str]:
 
 def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
-    if len(arguments) != 2:
-        print("usage: python -m stepscope.convert TRACE FOLDER", file=sys.stderr)
+    if len(arguments) not in (2, 3):
+        print("usage: python -m stepscope.convert TRACE FOLDER [REASON]", file=sys.stderr)
         return 2
     try:
         os.nice(_NICENESS)
     except (OSError, AttributeError):  # a system without priorities
         pass
     try:
-        convert(Path(arguments[0]), Path(arguments[1]))
+        convert(Path(arguments[0]), Path(arguments[1]), json.loads(arguments[2]) if arguments[2:] else None)
     except (StepscopeError, OSError, MemoryError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
         return 2

@@ -35,6 +35,9 @@ FLUSH_S = 0.5
 #: Spans held in memory while the disk does not answer; about 200 MB. Later ones are dropped and counted.
 MAX_PENDING = 1_000_000
 
+#: Seconds that ``stop`` waits for a write that is under way.
+STOP_TIMEOUT_S = 10.0
+
 _SELF_COST_SAMPLES = 200
 _PHASE = int(Kind.PHASE)
 
@@ -99,6 +102,10 @@ class Recorder:
         }
         # (kind, name, start_ns, dur_ns, step, tid, args), or what makes such rows: (function, its args, tid)
         self._pending: deque[tuple[Any, ...]] = deque()
+        #: Called on the writer thread after each write, twice a second; one that raises is left out from then on.
+        self.each_round: list[Callable[[], None]] = []
+        #: Called by ``stop`` before the files are closed, on its thread.
+        self.at_end: list[Callable[[], None]] = []
         self._dropped = 0
         self._flush_ns = 0
         self._writer: StreamWriter | None = None
@@ -106,6 +113,7 @@ class Recorder:
         self._wake = threading.Event()
         self._lock = threading.Lock()  # one flush at a time: the thread's, or the one of stop()
         self._meta_dirty = False
+        self._stopping = False
 
     # -- called from training code ---------------------------------------------------------------
 
@@ -193,22 +201,50 @@ class Recorder:
         if thread is None:
             return
         self._wake.set()
-        thread.join(timeout=10)
+        thread.join(timeout=STOP_TIMEOUT_S)
+        if thread.is_alive():  # in a write that does not return: no further one would
+            self.enabled = False
+            log.warning("stepscope: %s does not answer; what was recorded last is lost.", self.run)
+            return
+        for call in self.at_end:
+            try:
+                call()
+            except Exception as error:
+                self.note("hook_failed", f"A part could not end properly: {error!r}")
         self._flush()
+        self._end()
+
+    def _end(self) -> None:
         self.enabled = False
-        self.meta["ended_ns"] = time.time_ns()
+        self.meta["ended_ns"] = self.meta["ended_ns"] or time.time_ns()
         try:
             self._write_meta()
-            if self._writer is not None and not thread.is_alive():
-                self._writer.close()
+            if self._writer is not None:
+                writer, self._writer = self._writer, None
+                writer.close()
         except Exception as error:
             self._give_up("cannot finish its files", error)
+
+    def stop_soon(self, detail: str) -> None:
+        """End the recording while the training goes on, for the reason of the note; for ``each_round``."""
+        self.note("recording_stopped", detail)
+        self._stopping = True
 
     # -- the writer thread -------------------------------------------------------------------------
 
     def _flush_loop(self) -> None:
         while not self._wake.wait(FLUSH_S):
             self._flush()
+            for call in list(self.each_round):
+                try:
+                    call()
+                except Exception as error:
+                    self.each_round.remove(call)
+                    self.note("hook_failed", f"A part of the writer was switched off: {error!r}")
+            if self._stopping:
+                self._flush()
+                self._end()
+                return
 
     def _flush(self) -> None:
         with self._lock:

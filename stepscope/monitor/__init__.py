@@ -41,8 +41,9 @@ INTERVALS_MS = (100, 200, 500, 1000, 5000, 60000)
 #: Beside the stream, and only if the sampler had to leave something out: {"notes": [...]}.
 NOTES_FILE = "monitor-notes.json"
 
-#: Commands on the sampler's standard input, a byte each.
+#: Commands on the sampler's standard input, a byte each; a digit is a place in ``INTERVALS_MS``.
 PAUSE, RESUME, END = b"p", b"r", b"\n"
+SET_INTERVAL = tuple(b"%d" % place for place in range(len(INTERVALS_MS)))
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
@@ -63,6 +64,12 @@ class MonitorProcess:
     def resume(self) -> None:
         """Take samples again after ``pause``."""
         self._send(RESUME)
+
+    def set_interval(self, interval_ms: int) -> str | None:
+        """Sample so often from now on. Returns why it does not."""
+        if interval_ms not in INTERVALS_MS or isinstance(interval_ms, bool):
+            return f"The interval must be one of {', '.join(map(str, INTERVALS_MS))} ms."
+        return None if self._send(SET_INTERVAL[INTERVALS_MS.index(interval_ms)]) else "The monitor has ended."
 
     def stop(self, timeout_s: float = 5.0) -> None:
         """Let the sampler write its last batch and end; kill it after ``timeout_s``. Harmless when called twice.

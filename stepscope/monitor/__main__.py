@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from stepscope.monitor import NOTES_FILE, PAUSE, RESUME
+from stepscope.monitor import INTERVALS_MS, NOTES_FILE, PAUSE, RESUME, SET_INTERVAL
 from stepscope.monitor.cgroup import CgroupSource
 from stepscope.monitor.gpu import GpuSource, open_nvml
 from stepscope.monitor.host import CounterSource, CpuSource, MemorySource, disk_counters, network_counters
@@ -26,7 +26,7 @@ from stepscope.store.layout import write_json
 
 def main(folder: WorkerFolder, parent: int, interval_ms: int) -> None:
     """Sample until the parent ends. A failure is left in the notes file: nobody reads this process's output."""
-    control = Control()
+    control = Control(interval_ms * 1_000_000)
     threading.Thread(target=_obey, args=(control,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: control.ended.set())
@@ -34,7 +34,7 @@ def main(folder: WorkerFolder, parent: int, interval_ms: int) -> None:
     notes = Notes()
     try:
         sampler = Sampler(_sources(parent, notes), folder.monitor_path(), notes_path, notes)
-        sampler.run(interval_ms * 1_000_000, control, orphaned=lambda: os.getppid() != parent)
+        sampler.run(control, orphaned=lambda: os.getppid() != parent)
     except Exception as error:
         stopped = Note("monitor_stopped", 1, f"The resource monitor ended early: {error!r}")
         write_json(notes_path, {"notes": [asdict(n) for n in [*notes.list(), stopped]]})
@@ -64,8 +64,11 @@ def _sources(parent: int, notes: Notes) -> list[Source]:
 def _obey(control: Control) -> None:
     """Follow the commands on standard input until they end; any unknown one ends them."""
     try:
-        while (command := os.read(sys.stdin.fileno(), 1)) in (PAUSE, RESUME):
-            control.paused = command == PAUSE
+        while (command := os.read(sys.stdin.fileno(), 1)) in (PAUSE, RESUME, *SET_INTERVAL):
+            if command in SET_INTERVAL:
+                control.interval_ns = INTERVALS_MS[SET_INTERVAL.index(command)] * 1_000_000
+            else:
+                control.paused = command == PAUSE
     except (OSError, ValueError):
         pass
     control.ended.set()

@@ -35,7 +35,8 @@ class Source(Protocol):
 class Control:
     """What the training process asks of the loop; set by the thread that reads its pipe."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval_ns: int) -> None:
+        self.interval_ns = interval_ns
         self.ended = threading.Event()
         self.paused = False
 
@@ -67,11 +68,15 @@ class Sampler:
         self._oldest_ns = 0  # of the rows that wait
         self._latest_ns = 0
 
-    def run(self, interval_ns: int, control: Control, orphaned: Callable[[], bool]) -> None:
+    def run(self, control: Control, orphaned: Callable[[], bool]) -> None:
         """Sample until ``control.ended`` or ``orphaned()``; then write what is left."""
         start_ns = due_ns = time.perf_counter_ns()
+        interval_ns = control.interval_ns
         try:
             while not orphaned():
+                if control.interval_ns != interval_ns:
+                    interval_ns = control.interval_ns
+                    due_ns = min(due_ns, time.perf_counter_ns() + interval_ns)
                 if time.perf_counter_ns() >= due_ns:
                     if not control.paused:
                         self.sample()

@@ -2,7 +2,7 @@
 
 from stepscope.store.layout import RunFolder, WorkerFolder
 from stepscope.store.rows import layout_rows
-from stepscope.store.streams import StreamReader, StreamWriter, read_stream
+from stepscope.store.streams import StreamReader, StreamWriter, read_stream, read_tail
 from stepscope.store.windows import read_window, read_window_meta, write_window
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "WorkerFolder",
     "layout_rows",
     "read_stream",
+    "read_tail",
     "read_window",
     "read_window_meta",
     "write_window",

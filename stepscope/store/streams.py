@@ -143,3 +143,19 @@ def read_stream(path: Path, schema: pa.Schema) -> pa.Table:
         StepscopeError: the file is missing, or it is a stream of something else.
     """
     return StreamReader(path, schema).read()
+
+
+def read_tail(path: Path, schema: pa.Schema, size: int = 1 << 18) -> pa.Table:
+    """The last whole batches of a stream, about ``size`` bytes of them and one batch at least if there is one.
+
+    Raises:
+        StepscopeError: the file is missing, or it is a stream of something else.
+    """
+    while True:
+        reader = StreamReader(path, schema)
+        reader._offset = max(0, os.path.getsize(path) - size) if path.exists() else 0
+        from_begin = not reader._offset
+        table = reader.read()
+        if table.num_rows or from_begin:
+            return table
+        size *= 8

@@ -70,7 +70,7 @@ def test_a_failing_source_is_left_out_with_a_note_and_the_others_go_on(tmp_path)
 
 
 def test_what_is_pending_is_written_at_the_end(tmp_path):
-    control = Control()
+    control = Control(60_000_000_000)
     control.ended.set()
-    sampler(tmp_path, Counting()).run(60_000_000_000, control, orphaned=lambda: False)
+    sampler(tmp_path, Counting()).run(control, orphaned=lambda: False)
     assert read_stream(tmp_path / "monitor.arrows", MONITOR_SCHEMA).column("value").to_pylist() == [0.1, 0.5]

@@ -205,7 +205,7 @@ def test_a_failing_converter_leaves_the_trace_and_a_note(tmp_path, monkeypatch):
     from stepscope_torch import handover
 
     class Broken(handover.Conversion):
-        def __init__(self, trace, folder):
+        def __init__(self, trace, folder, reason=None):
             trace.write_text("not a trace")
             super().__init__(trace, folder)
 

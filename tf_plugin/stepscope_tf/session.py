@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 import stepscope.recorder as recorder_module
+from stepscope.control import Capture, Control, Handlers
 from stepscope.errors import StepscopeError
 from stepscope.monitor import INTERVALS_MS, MonitorProcess, start_monitor
 from stepscope.recorder import Recorder
@@ -119,9 +120,28 @@ class Session:
         atexit.register(self.close)
         if self.monitor_interval_ms and not place.local_rank:  # one a host is enough; None is the only one known
             self._start_monitor(self.monitor_interval_ms)
-        if self.plan is not None and tf is not None:
+        if tf is not None:
             self._make_window(tf, self.plan)
+        self._listen(recorder)
         return True
+
+    def _listen(self, recorder: Recorder) -> None:
+        """Be open to requests over the run folder."""
+        assert recorder.folder is not None
+        handlers = Handlers(self._ask, self._set_interval, lambda: recorder.stop_soon("It was asked to stop."))
+        control = Control(self.run, recorder.folder.id, handlers)
+        recorder.each_round.append(control.poll)
+        recorder.at_end.append(control.close)
+
+    def _ask(self, capture: Capture) -> str | None:
+        if self.window is None:
+            return "This backend of Keras takes no deep windows."
+        return "The training has ended." if self.paused else self.window.ask(capture)
+
+    def _set_interval(self, interval_ms: int) -> str | None:
+        if self._monitor is None:
+            return "This worker samples nothing; the one with local rank 0 does, if any."
+        return self._monitor.set_interval(interval_ms)
 
     def _resume(self) -> bool:
         recorder = self.recorder
@@ -144,7 +164,7 @@ class Session:
             log.warning("stepscope records no resources: %s", error)
             self.recorder.note("requested_but_absent", f"No resource monitor: {error}")
 
-    def _make_window(self, tf: Any, plan: WindowPlan) -> None:
+    def _make_window(self, tf: Any, plan: WindowPlan | None) -> None:
         assert self.recorder is not None
         try:
             self.window = DeepWindow(tf, self.recorder, plan)

@@ -20,6 +20,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import stepscope.recorder as recorder_module
+from stepscope.control import Capture
 from stepscope.convert import Conversion
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
@@ -68,21 +69,40 @@ def as_plan(window: tuple[int, int] | None) -> WindowPlan | None:
 
 
 class DeepWindow:
-    """Takes the one window of a plan. For the training thread; every failure ends in a note, none is raised."""
+    """Takes the one window of a plan, and those that are asked for.
 
-    def __init__(self, tf: Any, recorder: Recorder, plan: WindowPlan) -> None:
+    All methods but ``ask`` are for the training thread; every failure ends in a note, none is raised.
+    """
+
+    def __init__(self, tf: Any, recorder: Recorder, plan: WindowPlan | None) -> None:
         self.stall_ns = 0
         self._profiler = _Profiler(tf, before_rival=self._give_way)
         self._trace = tf.profiler.experimental.Trace
         self._recorder = recorder
-        self._plan = plan
-        self._first: int | None = plan.first  # the step to begin with; None when all is done
+        self._plan = plan or WindowPlan()
+        self._first: int | None = None if plan is None else plan.first  # the step to begin with; None: nothing is due
+        self._is_off = False  # it gave up
+        self._asked: Capture | None = None  # from when it is asked for until it is recorded
+        self._wanted: Capture | None = None  # the same once its first step is settled
+        self._planned: int | None = None  # what was due when that was settled
+        self._steps = self._plan.steps  # of the open window
+        self._last_number = 0  # of the windows so far
         self._is_open = False
         self._began = (0, 0)  # step, perf_counter ns
         self._logdir = Path()
+        self._number_offset = 0  # what the training calls a step, less what it is counted as here
         self._marker: Any = None
-        self._conversion: Conversion | None = None
+        self._conversions: list[Conversion] = []
         self._reported = False
+
+    def ask(self, capture: Capture) -> str | None:
+        """Take a window besides the plan, as soon as can be. Returns why there will be none. For any thread."""
+        if self._is_off:
+            return "Deep windows are switched off in this process; the notes say why."
+        if self._asked is not None:
+            return "Another capture is under way in this process; ask again when it is done."
+        self._asked = capture
+        return None
 
     # -- around each step --------------------------------------------------------------------------
 
@@ -92,6 +112,7 @@ class DeepWindow:
         Args:
             number: what the training calls the step.
         """
+        self._number_offset = number - step
         self.open_if_due(step)
         if not self._is_open:
             return
@@ -104,12 +125,21 @@ class DeepWindow:
 
     def open_if_due(self, step: int) -> None:
         """Step ``step`` of this recording comes next: open the window if it begins with that step."""
-        if self._is_open or self._first is None or step < self._first:
+        if self._is_open:
+            return
+        if self._asked is not self._wanted:
+            self._put_first(step)
+        if self._first is None or step < self._first:
             return
         try:
             self._start(step)
         except Exception as error:
             self._give_up(error)
+
+    def _put_first(self, step: int) -> None:
+        capture = self._wanted = self._asked
+        assert capture is not None
+        self._planned, self._first = self._first, max(step, capture.at_step - self._number_offset)
 
     def end_marker(self) -> None:
         """The step has ended, or was none."""
@@ -124,7 +154,7 @@ class DeepWindow:
         try:
             self.end_marker()
             step, began_ns = self._began
-            if next_step - step >= self._plan.steps or perf_counter_ns() - began_ns > self._plan.max_s * 1e9:
+            if next_step - step >= self._steps or perf_counter_ns() - began_ns > self._plan.max_s * 1e9:
                 self._stop()
         except Exception as error:
             self._give_up(error)
@@ -135,13 +165,14 @@ class DeepWindow:
             if self._is_open:
                 self.end_marker()
                 self._stop()
+            self._fail("The training ended before the window was complete.")
             self._collect(timeout_s)
         except Exception as error:
             self._give_up(error)
 
     def report_missing(self) -> None:
         """A training ended: note once if it was too short for the window. A later one may still reach it."""
-        if self._first is not None and not self._reported:
+        if self._first is not None and self._wanted is None and not self._reported:
             self._reported = True
             self._recorder.note(
                 "requested_but_absent",
@@ -164,6 +195,7 @@ class DeepWindow:
             )
             return
         self._is_open = True
+        self._steps = self._plan.steps if self._wanted is None else self._wanted.steps
         self._began = (step, perf_counter_ns())
         recorder_module.mirror = self._trace
         self._record_stall("start", began)
@@ -171,14 +203,19 @@ class DeepWindow:
     def _stop(self) -> None:
         began = perf_counter_ns()
         self._close()
-        self._first = None
+        capture, self._wanted = self._wanted, None
+        self._first = None if capture is None else self._planned
         if not self._profiler.stop(save=True):
-            self._recorder.note(
-                "requested_but_absent", "No deep window: the script stopped the profiler before its end."
-            )
+            why = "No deep window: the script stopped the profiler before its end."
+            self._recorder.note("requested_but_absent", why)
             shutil.rmtree(self._logdir, ignore_errors=True)
+            if capture is not None:
+                self._asked, capture.failure = None, why
             return
-        self._convert()
+        conversion = self._convert(None if capture is None else capture.reason)
+        if capture is not None:
+            capture.first_step, capture.conversion = self._began[0] + self._number_offset, conversion
+            self._asked = None
         self._record_stall("stop", began)
 
     def _close(self) -> None:
@@ -190,25 +227,29 @@ class DeepWindow:
         self.stall_ns += ended - began
         self._recorder.span(Kind.OVERHEAD, "profiler_stall", began, ended, args={"part": part})
 
-    def _convert(self) -> None:
+    def _convert(self, reason: dict[str, Any] | None) -> Conversion:
         folder = self._recorder.folder
         assert folder is not None
-        window = folder.new_window()
+        # Conversions may still run: their windows are not there yet, so the number is kept here too.
+        self._last_number = max(self._last_number + 1, int(folder.new_window().name))
+        window = folder.path / "windows" / f"{self._last_number:06d}"
         trace = folder.path / f".{window.name}.xplane.pb"
         os.replace(next(self._logdir.rglob("*.xplane.pb")), trace)
         shutil.rmtree(self._logdir, ignore_errors=True)
-        self._conversion = Conversion(trace, window)
+        self._conversions.append(Conversion(trace, window, reason))
+        return self._conversions[-1]
 
     def _collect(self, timeout_s: float) -> None:
-        conversion = self._conversion
-        if conversion is None:
-            return
+        for conversion in list(self._conversions):
+            self._collect_one(conversion, timeout_s)
+
+    def _collect_one(self, conversion: Conversion, timeout_s: float) -> None:
         if conversion.running:
             log.info("stepscope converts the deep window; waiting for it, %.0f s at most", timeout_s)
         if not conversion.wait(timeout_s):
             log.warning("stepscope still converts %s; it will be there when that is done.", conversion.folder)
             return
-        self._conversion = None
+        self._conversions.remove(conversion)
         error = conversion.error()
         if error is not None:
             log.warning("stepscope could not convert a deep window: %s", error)
@@ -233,9 +274,19 @@ class DeepWindow:
         )
         self._record_stall("stop", began)
 
+    def _fail(self, why: str) -> None:
+        """What was asked for does not come."""
+        if self._wanted is not None:
+            self._first = self._planned
+        capture, self._asked, self._wanted = self._asked, None, None
+        if capture is not None:
+            capture.failure = why
+
     def _give_up(self, error: Exception) -> None:
         self._close()
+        self._fail(f"Deep windows were switched off: {error}")
         self._first = None
+        self._is_off = True
         self._marker = None
         log.warning("stepscope takes no deep window: %s. Training goes on.", error)
         self._recorder.note("hook_failed", f"The deep window was switched off: {error}")

@@ -6,6 +6,7 @@ import logging
 import time
 from typing import Any
 
+from stepscope.control import Capture
 from stepscope.convert import Conversion
 from stepscope.recorder import Recorder
 
@@ -28,8 +29,12 @@ class Handover:
         self._running: list[Conversion] = []
         self._last_number = 0
 
-    def save(self, profile: Any) -> None:
-        """Write the trace of a stopped profiler into the worker's folder and start its conversion."""
+    def save(self, profile: Any, capture: Capture | None, first_step: int) -> None:
+        """Write the trace of a stopped profiler into the worker's folder and start its conversion.
+
+        Args:
+            capture: what the window was asked for by; None if it was planned.
+        """
         folder = self.recorder.folder
         assert folder is not None
         # Conversions may still run: their windows are not there yet, so the number is kept here too.
@@ -41,8 +46,13 @@ class Handover:
             trace.with_name(trace.name + ".tmp").unlink(missing_ok=True)
             log.warning("stepscope: %s", _NOT_WRITTEN)
             self.recorder.note("window_not_converted", _NOT_WRITTEN)
+            if capture is not None:
+                capture.failure = _NOT_WRITTEN
             return
-        self._running.append(Conversion(trace, window))
+        conversion = Conversion(trace, window, None if capture is None else capture.reason)
+        self._running.append(conversion)
+        if capture is not None:
+            capture.first_step, capture.conversion = first_step, conversion
 
     def collect(self) -> None:
         """Take note of the conversions that have ended."""

@@ -242,6 +242,10 @@ class Loop:
         self._drop(0)
         self.tracker.finish()
 
+    def look_soon(self) -> None:
+        """Have the next step worked out in full, as there is something to do after it. For any thread."""
+        self._regular_until = 0
+
     def lose_hook(self) -> None:
         """A hook was switched off: no step is regular from now on."""
         self.is_whole = False

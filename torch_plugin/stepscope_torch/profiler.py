@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 import stepscope.recorder as recorder_module
+from stepscope.control import Capture, Control, Handlers
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
 from stepscope_torch import environment
@@ -232,6 +233,7 @@ class Profiler:
                 part.fail(error)
         if here.local_rank in (0, None):
             self._start_monitor()
+        self._listen(recorder)
         atexit.register(self.stop)
         self._windows.at_boundary(0, 0, None)  # a plan may begin with the very first step
 
@@ -262,6 +264,27 @@ class Profiler:
         except Exception as error:
             log.warning("stepscope does not sample the machine: %s", error)
             recorder.note("requested_but_absent", f"No resource samples: {error}")
+
+    def _listen(self, recorder: Recorder) -> None:
+        """Be open to requests over the run folder."""
+        assert recorder.folder is not None
+        handlers = Handlers(self._ask, self._set_interval, lambda: recorder.stop_soon("It was asked to stop."))
+        control = Control(self.run, recorder.folder.id, handlers)
+        recorder.each_round.append(control.poll)
+        recorder.at_end.append(control.close)
+
+    def _ask(self, capture: Capture) -> str | None:
+        windows, loop = self._windows, self._loop
+        if windows is None or loop is None:
+            return "The recording ends."
+        refusal = windows.ask(capture)
+        loop.look_soon()
+        return refusal
+
+    def _set_interval(self, interval_ms: int) -> str | None:
+        if self._monitor is None:
+            return "This worker samples nothing; the one with local rank 0 does, if any."
+        return self._monitor.set_interval(interval_ms)
 
     # -- while it runs ---------------------------------------------------------------------------------
 
@@ -357,7 +380,7 @@ class Profiler:
         self._leave_notes(recorder, loop, windows)
 
     def _leave_notes(self, recorder: Recorder, loop: Loop, windows: DeepWindows) -> None:
-        if loop.unclosed:
+        if loop.unclosed and recorder.enabled:  # else hooks were switched off in the middle of a step
             recorder.note("unclosed_phase", "Exceptions passed the end of phases by; they are missing.", loop.unclosed)
         if loop.other_threads:
             recorder.note(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from math import inf
 from threading import get_ident
 from time import perf_counter_ns
@@ -21,6 +22,7 @@ import torch
 from torch.profiler import ProfilerActivity
 
 import stepscope.recorder as recorder_module
+from stepscope.control import Capture
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 from stepscope_torch.handover import Handover
@@ -40,7 +42,10 @@ _PROBE_S = 5.0
 
 
 class DeepWindows:
-    """Takes the windows of a plan. All methods but ``finish`` are for the training thread."""
+    """Takes the windows of a plan, and those that are asked for.
+
+    All methods but ``ask`` and ``finish`` are for the training thread.
+    """
 
     def __init__(
         self,
@@ -59,6 +64,11 @@ class DeepWindows:
         self.is_open = False
         self.taken = 0
         self.stall_ns = 0
+        self.is_off = False  # it gave up: there will be no further window
+        self._planned_taken = 0
+        self._asked: Capture | None = None  # what was asked for, from then until its window is recorded
+        self._wanted: Capture | None = None  # the same once the training thread has put it before its plan
+        self._planned: int | None = None  # what was next in the plan when it did
         self._next = next_window(schedule, 0, None)  # the step with which the next window begins
         self._not_before = 0
         self._events_per_step: int | None = None  # None until the probe has counted
@@ -83,10 +93,21 @@ class DeepWindows:
     @property
     def quiet_until(self) -> float:
         """The step before which nothing will be started."""
+        if self._asked is not self._wanted:
+            return 0
         if self._next is None:
             return inf
         # A probe is two steps earlier, so that regions which were entered in it are left before the window begins.
         return self._next - 2 if self._probe_due and self._next >= 2 else self._next
+
+    def ask(self, capture: Capture) -> str | None:
+        """Take a window besides the plan, as soon as can be. Returns why there will be none. For any thread."""
+        if self.is_off:
+            return "Deep windows are switched off in this process; the notes say why."
+        if self._asked is not None:
+            return "Another capture is under way in this process; ask again when it is done."
+        self._asked = capture
+        return None
 
     # -- between steps ---------------------------------------------------------------------------------
 
@@ -113,6 +134,8 @@ class DeepWindows:
             if done >= self._steps_wanted or self._is_over_bounds(step_ns):
                 self._stop(step, done)
                 stalled = True
+        if not self.is_open and self._asked is not self._wanted:
+            self._put_first(step)
         if not self.is_open and self._is_due(step):
             self._start(step, steps_done, step_ns)
         if self.is_open:
@@ -120,6 +143,28 @@ class DeepWindows:
             self.enter_step(step)
             stalled = True
         return stalled
+
+    def _put_first(self, step: int) -> None:
+        capture = self._wanted = self._asked
+        assert capture is not None
+        self._planned = self._next
+        self._next = max(capture.at_step, step + 2 if self._probe_due else step)
+        self._tries = 0
+
+    def _next_in_plan(self) -> int | None:
+        """After a window: what was asked for is done with, and the plan goes on."""
+        capture, self._wanted = self._wanted, None
+        if capture is None:
+            self._planned_taken += 1
+            return next_window(self.schedule, self._planned_taken, self._first_step)
+        self._asked = None
+        return self._planned
+
+    def _fail(self, why: str) -> None:
+        """What was asked for does not come."""
+        capture, self._asked, self._wanted = self._asked, None, None
+        if capture is not None:
+            capture.failure = why
 
     def _is_due(self, step: int) -> bool:
         if self._next is None or step < max(self.quiet_until, self._not_before):
@@ -185,7 +230,8 @@ class DeepWindows:
         assert self._next is not None
         self._probing = self._probe_due and step < self._next
         self._probe_due = False
-        self._steps_wanted = 1 if self._probing else steps_that_fit(self.schedule, self._events_per_step)
+        plan = self.schedule if self._wanted is None else replace(self.schedule, active=self._wanted.steps)
+        self._steps_wanted = 1 if self._probing else steps_that_fit(plan, self._events_per_step)
         self._bound_s = self.schedule.max_seconds
         if self._probing:
             # Nobody knows yet how many events a second makes: validation must not run on under the probe.
@@ -222,19 +268,18 @@ class DeepWindows:
             # One step that is over the bound by itself: there will be no smaller window than this.
             keep = done > 0 and events >= self.schedule.max_events
         if keep:
-            self.handover.save(profile)
+            self.handover.save(profile, self._wanted, self._first_step)
             self.taken += 1
-            self._next = next_window(self.schedule, self.taken, self._first_step)
+            self._next = self._next_in_plan()
             # The profiler of a GPU is slow in its first step, so each window there has a probe that warms it up.
             self._probe_due = self._on_device or self._events_per_step is None
         elif not done:
             self._tries += 1
             if self._tries >= _MAX_TRIES:
-                self._next = None
-                self.recorder.note(
-                    "requested_but_absent",
-                    "No deep window: each time validation went on for longer than the window may last.",
-                )
+                why = "No deep window: each time validation went on for longer than the window may last."
+                self._next = self._planned if self._wanted is not None else None
+                self._fail(why)
+                self.recorder.note("requested_but_absent", why)
         self._record_stall("stop", began, perf_counter_ns())
 
     def _close_profile(self, about: dict[str, Any]) -> Any:
@@ -277,6 +322,8 @@ class DeepWindows:
     def break_off(self) -> None:
         """Take no more windows, and throw an open one away."""
         self._next = None
+        self.is_off = True
+        self._fail("The recording was switched off.")
         if self.is_open and get_ident() == self._thread:
             try:
                 self._close_profile({})
@@ -287,6 +334,8 @@ class DeepWindows:
         profile, self._profile = self._profile, None
         self.is_open = False
         self._next = None
+        self.is_off = True
+        self._fail(f"Deep windows were switched off: {error}")
         self._marker = self._marked = None
         recorder_module.mirror = None
         if self.modules is not None:
@@ -302,13 +351,15 @@ class DeepWindows:
 
     def finish(self, steps_done: int, timeout_s: float) -> None:
         """Close an open window and wait for the converters, ``timeout_s`` at most."""
+        self.is_off = True
         if self.is_open:
             self._finish_open(steps_done)
-        elif self._next is not None and not self.taken:
+        elif self._next is not None and not self.taken and self._wanted is None:
             self.recorder.note(
                 "requested_but_absent",
                 f"No deep window: the training ended before step {self._next}, with which it would have begun.",
             )
+        self._fail("The training ended before the window was complete.")
         self.handover.finish(timeout_s)
 
     def _finish_open(self, steps_done: int) -> None:
