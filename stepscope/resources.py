@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +64,8 @@ def series_info(metric: str, index: int) -> SeriesInfo:
     """How a metric of one core or GPU (``NONE``: the total) is shown. An unknown metric is shown by its name."""
     id = metric if index == NONE else f"{metric}.{index}"
     label, group, unit, lane = _METRICS.get(metric, (id, "Other", "ratio", id))
+    if index == NONE:
+        label, lane = label.replace("{i} ", "").replace(" {i}", ""), lane.replace(" {i}", "")
     return SeriesInfo(id, label.replace("{i}", str(index)), group, unit, lane.replace("{i}", str(index)))
 
 
@@ -108,7 +111,7 @@ class ResourceHistory:
 
     def infos(self) -> list[SeriesInfo]:
         """The series, in the order in which they are drawn."""
-        return [series_info(*key) for key in self._keys()]
+        return [series_info(*key) for key in self.series()]
 
     def extent_ns(self) -> tuple[int, int] | None:
         """From the first to the last sample."""
@@ -117,22 +120,35 @@ class ResourceHistory:
 
     def interval_ns(self) -> int | None:
         """The usual time between two samples."""
-        steps = [np.diff(self._samples(key)[0]) for key in self._keys()[:1]]
+        steps = [np.diff(self.samples(*key)[0]) for key in self.series()[:1]]
         return int(np.median(steps[0])) if steps and len(steps[0]) else None
 
-    def points(self, t0_ns: int, t1_ns: int, width: int) -> dict[str, SeriesPoints]:
+    def points(self, t0_ns: int, t1_ns: int, width: int, cores: bool = True) -> dict[str, SeriesPoints]:
         """Every series in [t0_ns, t1_ns), with at most ``width`` points and one more for each gap.
 
         Where there are more samples, each of ``width`` equal stretches of time becomes a point at the mean
         time of its samples. One sample beyond either end is included, so that a line can be drawn to the edge.
         """
-        return {series_info(*key).id: self._reduced(key, t0_ns, t1_ns, width) for key in self._keys()}
+        return {
+            series_info(*key).id: self._reduced(key, t0_ns, t1_ns, width)
+            for key in self.series()
+            if cores or key[0] != "cpu_core"
+        }
 
-    def _keys(self) -> list[tuple[str, int]]:
+    def series(self) -> list[tuple[str, int]]:
+        """Metrics with their core or GPU (``NONE``: the total), in the order in which they are drawn."""
+        rank = {metric: i for i, metric in enumerate(self.in_order(metric for metric, _ in self._parts))}
+        return sorted(self._parts, key=lambda key: (rank[key[0]], key))
+
+    @staticmethod
+    def in_order(metrics: Iterable[str]) -> list[str]:
+        """Names of metrics in the order in which they are drawn, the unknown ones last."""
         rank = {metric: i for i, metric in enumerate(_METRICS)}
-        return sorted(self._parts, key=lambda key: (rank.get(key[0], len(rank)), key))
+        return sorted(set(metrics), key=lambda metric: (rank.get(metric, len(rank)), metric))
 
-    def _samples(self, key: tuple[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    def samples(self, metric: str, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Times and values of one series, by time."""
+        key = (metric, index)
         parts = self._parts[key]
         if len(parts) > 1:
             ts = np.concatenate([p[0] for p in parts])
@@ -142,7 +158,7 @@ class ResourceHistory:
         return parts[0]
 
     def _reduced(self, key: tuple[str, int], t0_ns: int, t1_ns: int, width: int) -> SeriesPoints:
-        ts, value = self._samples(key)
+        ts, value = self.samples(*key)
         usual_ns = float(np.median(np.diff(ts))) if len(ts) > 1 else np.inf
         low = max(int(np.searchsorted(ts, t0_ns)) - 1, 0)
         high = min(int(np.searchsorted(ts, t1_ns)) + 1, len(ts))

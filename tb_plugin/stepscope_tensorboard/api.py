@@ -16,6 +16,7 @@ from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.logdirs import Root
 from stepscope_tensorboard.panel_routes import PanelRoutes
 from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.resource_routes import ResourceRoutes
 from stepscope_tensorboard.routes import Made, Routes
 from stepscope_tensorboard.run_rollups import RunRollups
 from stepscope_tensorboard.run_routes import RunRoutes
@@ -59,6 +60,7 @@ class Api:
             **StepRoutes(listing, sessions).routes(),
             **PanelRoutes(listing, sessions).routes(),
             **TableRoutes(listing, sessions).routes(),
+            **ResourceRoutes(listing, sessions).routes(),
         }
 
     def answer(self, route: str, query: Mapping[str, str], known_etag: str | None = None) -> Answer:

@@ -54,9 +54,11 @@ class Routes:
     def resources(self, p: Parameters) -> Made:
         t0, t1 = p.optional_integer("t0"), p.optional_integer("t1")
         points = p.integer("points", 600, least=1, most=MAX_POINTS)
+        cores = not p.flag("without_cores")
         _, worker, session = self._worker(p)
         session.resources.read(worker)
-        return str(session.resources.version), lambda: json_answer(resources_impl(worker, session, t0, t1, points))
+        version = str(session.resources.version)
+        return version, lambda: json_answer(resources_impl(worker, session, t0, t1, points, cores))
 
     def timeline_tree(self, p: Parameters) -> Made:
         held, last = p.integer("steps", 0, least=0), p.optional_integer("last")
@@ -136,17 +138,22 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
     }
 
 
-def resources_impl(worker: Worker, session: Session, t0: int | None, t1: int | None, points: int) -> dict[str, Any]:
-    """The monitor's series in [t0, t1), all of them by default."""
+def resources_impl(
+    worker: Worker, session: Session, t0: int | None, t1: int | None, points: int, cores: bool = True
+) -> dict[str, Any]:
+    """The monitor's series in [t0, t1), all of the time by default."""
     history = session.resources
     begin, end = history.extent_ns() or (0, 0)
     # Only a recorded worker has a monitor, and it knows when it began: no analysis is needed for the origin.
     origin = origin_ns(worker, None) or begin
-    reduced = history.points(begin if t0 is None else t0 + origin, end + 1 if t1 is None else t1 + origin, points)
+    from_ns, to_ns = begin if t0 is None else t0 + origin, end + 1 if t1 is None else t1 + origin
+    reduced = history.points(from_ns, to_ns, points, cores)
     interval_ns = history.interval_ns()
     series = []
     for info in history.infos():
-        shown = reduced[info.id]
+        shown = reduced.get(info.id)
+        if shown is None:
+            continue
         series.append(
             {
                 "id": info.id,
@@ -162,5 +169,7 @@ def resources_impl(worker: Worker, session: Session, t0: int | None, t1: int | N
     return {
         "origin_ns": str(origin),
         "interval_ms": None if interval_ns is None else round(interval_ns / 1e6),
+        "t0": begin - origin,
+        "t1": end - origin,
         "series": series,
     }

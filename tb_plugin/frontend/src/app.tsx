@@ -8,6 +8,8 @@ import { ago, calendar, plural } from "./format";
 import { TABS, type Tab } from "./hash";
 import { nav, navigate, openAllWorkers, openWorker, tab } from "./state";
 import { OneWorkerOnly } from "./tabs/run-one";
+import { ResourcesTab } from "./tabs/resources-tab";
+import { RunResourcesTab } from "./tabs/run-resources";
 import { RunStepsTab } from "./tabs/run-steps";
 import { RunSummaryTab } from "./tabs/run-summary";
 import { StepsTab } from "./tabs/steps";
@@ -24,6 +26,7 @@ const TAB_LABELS: Record<Tab, string> = {
   steps: "Step breakdown",
   timeline: "Timeline",
   tables: "Tables",
+  resources: "Resources",
 };
 
 export function App(): JSX.Element {
@@ -195,6 +198,7 @@ function Shown(): JSX.Element {
   const of = tab.value;
   if (isWhole.value) {
     if (of === "summary") return <RunSummaryTab />;
+    if (of === "resources") return <RunResourcesTab />;
     return of === "steps" ? <RunStepsTab /> : <OneWorkerOnly what={TAB_LABELS[of]} />;
   }
   return (
@@ -203,6 +207,7 @@ function Shown(): JSX.Element {
       {tab.value === "steps" && <StepsTab />}
       {tab.value === "timeline" && <TimelineTab />}
       {tab.value === "tables" && <TablesTab />}
+      {tab.value === "resources" && <ResourcesTab />}
     </>
   );
 }

@@ -71,6 +71,19 @@ export const DEFINITIONS = {
     "Device time of the backward nodes whose forward operator ran inside the module, inner modules included.",
   moduleHost: "Time on the host inside the module's calls, without the modules that it calls.",
   trust: "What all notes mean for the numbers, in one sentence.",
+  strips: "Steps and phases as the hook recorded them; those narrower than a pixel are drawn as one.",
+  resources: {
+    CPU: "CPU time used by any process, all cores of the host together, as a share of their capacity; I/O wait is time in which a core was idle while I/O was outstanding (Linux). A sample stands for the time since the one before it; a point is the mean of its samples, the band reaches from the least to the largest.",
+    "Process CPU":
+      "Cores that the training process and its children kept busy: 1 is one core. Dashed: what the container's limit allows.",
+    GPU: "Share of the driver's own sampling period in which at least one kernel ran.",
+    "GPU memory": "Memory of the GPU in use by any process, as the driver reports it. Dashed: what it has.",
+    Memory:
+      "Host memory in use (total less available), of the training process and its children (resident sets; shared pages count in each), and of the container without file cache. Dashed: what there is, or the container's limit.",
+    Network: "Bytes a second of the hardware interfaces of the host, else of all but loopback. RDMA is not in it.",
+    Disk: "Bytes a second of the physical disks of the host.",
+    "CPU cores": "CPU time used on each core as a share of its capacity; a cell is the mean of the samples in it.",
+  },
   cpu: "CPU time used, all cores of the host together, as a share of their capacity.",
   gpuUtil: "Share of the sampling interval in which at least one kernel ran, as the driver reports it.",
   gpuActive: "Share of the time in which the utilisation of the GPU was above 0 %, as the driver reports it.",

@@ -3,10 +3,11 @@
 // with `p.<plugin>.`.
 
 import { decodeDashboard, encodeDashboard, INITIAL_DASHBOARD, type DashboardView } from "./dashboard/view";
+import { decodeTime, encodeTime, INITIAL_TIME, type TimeView } from "./time/view";
 import { decodeTable, encodeTable, INITIAL_TABLE, type TableView } from "./table/view";
 
-export type Tab = "summary" | "steps" | "timeline" | "tables";
-export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables"];
+export type Tab = "summary" | "steps" | "timeline" | "tables" | "resources";
+export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables", "resources"];
 
 /** A viewport in absolute time, so that a link stays right whatever the worker's origin. */
 export interface Span {
@@ -43,6 +44,8 @@ export interface ViewState {
   of: string | null; // the worker of the selected slice, where it is not the shown one
   tables: TableView;
   dashboard: DashboardView;
+  memory: TimeView;
+  resources: TimeView;
 }
 
 export type Pair = readonly [number, number];
@@ -90,6 +93,8 @@ export const INITIAL: ViewState = {
   of: null,
   tables: INITIAL_TABLE,
   dashboard: INITIAL_DASHBOARD,
+  memory: INITIAL_TIME,
+  resources: INITIAL_TIME,
 };
 
 /** What belongs to one worker: another one has other lanes and slices. */
@@ -105,6 +110,8 @@ export const OF_WORKER = {
   among: false,
   compare: null,
   of: null,
+  memory: INITIAL_TIME,
+  resources: INITIAL_TIME,
 } satisfies Partial<ViewState>;
 
 const MOST_LANES = 60; // of a list in the address: links stay short enough to send
@@ -170,6 +177,8 @@ export function decodeState(hash: string): ViewState {
     of: get("of"),
     tables: decodeTable(get),
     dashboard: decodeDashboard(get),
+    memory: decodeTime(get, "m", decodeSpan),
+    resources: decodeTime(get, "r", decodeSpan),
   };
 }
 
@@ -244,6 +253,8 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   set("of", state.of);
   for (const [key, value] of encodeTable(state.tables)) set(key, value);
   for (const [key, value] of encodeDashboard(state.dashboard)) set(key, value);
+  for (const [key, value] of encodeTime(state.memory, "m")) set(key, value);
+  for (const [key, value] of encodeTime(state.resources, "r")) set(key, value);
   const parts = [encodeURIComponent(shown || plugin)];
   for (const [key, value] of values) parts.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `#${parts.join("&")}`;

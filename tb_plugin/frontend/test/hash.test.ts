@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { INITIAL_DASHBOARD } from "../src/dashboard/view";
 import { decodeState, encodeState, INITIAL, parseHash, type ViewState } from "../src/hash";
 import { INITIAL_TABLE } from "../src/table/view";
+import { INITIAL_TIME } from "../src/time/view";
 
 const full: ViewState = {
   run: "sweep/lr=0.1&x #1",
@@ -35,6 +36,15 @@ const full: ViewState = {
   of: "1-node-3",
   tables: INITIAL_TABLE,
   dashboard: INITIAL_DASHBOARD,
+  memory: {
+    span: { start: 1_751_410_836_123_456_789n, fraction: 0, width: 5000 },
+    moment: 1_751_410_836_123_456_999n,
+    last: null,
+    host: null,
+    allocator: 1,
+    by: "module",
+  },
+  resources: { ...INITIAL_TIME, last: 300, host: "node-3" },
 };
 
 test("a state survives the address, to the nanosecond", () => {

@@ -1,0 +1,149 @@
+"""The routes of the Resources tab: each core over time, steps and phases above it, and all hosts of a run together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stepscope.resource_grid import across, columns_of, cores
+from stepscope.resources import ResourceHistory
+from stepscope.runs import Run
+from stepscope.schema import NONE, Kind
+from stepscope.step_strips import Strip, has_steps, strip
+from stepscope.tables import Tables
+from stepscope_tensorboard.answers import Answer, Problem, json_answer
+from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.origin import origin_ns
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.sessions import Sessions
+
+MAX_COLUMNS = 2000
+#: Values of the map of cores that are sent at most; more cores have fewer columns.
+_MAX_CELLS = 60_000
+
+Made = tuple[str | None, Callable[[], Answer]]
+
+
+class ResourceRoutes:
+    """Each method is a route, as in ``routes.Routes``."""
+
+    def __init__(self, listing: Listing, sessions: Sessions) -> None:
+        self._listing = listing
+        self._sessions = sessions
+
+    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+        """The routes by name."""
+        return {"resources/cores": self.cores, "steps/strips": self.strips, "run/resources": self.run}
+
+    def cores(self, p: Parameters) -> Made:
+        t0, t1 = _interval(p)
+        columns = p.integer("columns", 400, least=1, most=MAX_COLUMNS)
+        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
+        history = self._sessions.of(run.id, worker).resources
+        history.read(worker)
+        origin = origin_ns(worker, None)
+        return str(history.version), lambda: json_answer(cores_impl(history, origin, t0, t1, columns))
+
+    def strips(self, p: Parameters) -> Made:
+        t0, t1 = _interval(p)
+        px = p.integer("px", 800, least=1, most=MAX_COLUMNS)
+        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
+        version, tables = self._sessions.of(run.id, worker).tables(worker, "annotations")
+        return version, lambda: json_answer(strips_impl(tables, t0, t1, px))
+
+    def run(self, p: Parameters) -> Made:
+        columns = p.integer("columns", 400, least=1, most=MAX_COLUMNS)
+        t0, t1 = p.optional_integer("t0"), p.optional_integer("t1")
+        host = p.text("host") if p.has("host") else None
+        run = self._listing.run(p.text("run"))
+        histories = []
+        for worker in run.workers:
+            if host is None or worker.host == host:
+                history = self._sessions.of(run.id, worker).resources
+                history.read(worker)
+                histories.append((worker.host or worker.id, history))
+        version = "-".join(str(history.version) for _, history in histories)
+        return version, lambda: json_answer(run_impl(run, histories, t0, t1, columns))
+
+
+def cores_impl(history: ResourceHistory, origin: int, t0: int, t1: int, columns: int) -> dict[str, Any]:
+    """The use of each core in equal columns of [t0, t1)."""
+    count = max(1, sum(metric == "cpu_core" for metric, _ in history.series()))
+    edges = columns_of(history, t0 + origin, t1 + origin, max(1, min(columns, _MAX_CELLS // count)))
+    return {
+        "origin_ns": str(origin),
+        "edges": (edges - origin).round().tolist(),
+        "cores": [{"core": i, "mean": _rounded(mean)} for i, mean in cores(history, edges).items()],
+    }
+
+
+def strips_impl(tables: Tables, t0: int, t1: int, px: int) -> dict[str, Any]:
+    """Steps and phases: of the always-on stream, else of the deep windows."""
+    source = tables.source
+    events = source.live if has_steps(source.live) else source.events
+    origin = tables.origin_ns
+    return {
+        "origin_ns": str(origin),
+        "steps": _strip(strip(events, Kind.STEP, t0 + origin, t1 + origin, px), origin),
+        "phases": _strip(strip(events, Kind.PHASE, t0 + origin, t1 + origin, px), origin),
+    }
+
+
+def run_impl(
+    run: Run, histories: list[tuple[str, ResourceHistory]], t0: int | None, t1: int | None, columns: int
+) -> dict[str, Any]:
+    """Each metric over all hosts, GPUs or processes; the origin is the first sample of all."""
+    sampled = [(host, history) for host, history in histories if len(history)]
+    hosts = list(dict.fromkeys(worker.host for worker in run.workers if worker.host))
+    extents = [extent for _, history in sampled if (extent := history.extent_ns())]
+    if not extents:
+        return {"origin_ns": "0", "t1": 0, "hosts": hosts, "workers": 0, "edges": [], "bands": []}
+    origin, end = min(first for first, _ in extents), max(last for _, last in extents) + 1
+    begin = origin if t0 is None else origin + t0
+    edges = columns_of(sampled[0][1], begin, end if t1 is None else origin + t1, columns)
+    bands = [
+        {
+            "id": band.info.id,
+            "label": band.info.label,
+            "group": band.info.group,
+            "unit": band.info.unit,
+            "of": band.of,
+            "members": band.members,
+            "mean": band.mean.tolist(),
+            "min": band.min.tolist(),
+            "max": band.max.tolist(),
+        }
+        for band in across(sampled, edges)
+    ]
+    return {
+        "origin_ns": str(origin),
+        "t1": end - origin,
+        "hosts": hosts,
+        "workers": len(sampled),
+        "edges": (edges - origin).round().tolist(),
+        "bands": bands,
+    }
+
+
+def _interval(p: Parameters) -> tuple[int, int]:
+    t0, t1 = p.integer("t0"), p.integer("t1")
+    if t1 <= t0:
+        raise Problem(400, "The parameter t1 must lie after t0.")
+    return t0, t1
+
+
+def _rounded(values: np.ndarray) -> list[float]:
+    return np.round(values, 3).tolist()
+
+
+def _strip(shown: Strip, origin: int) -> dict[str, list]:
+    return {
+        "start": (shown.start_ns - origin).tolist(),
+        "end": (shown.end_ns - origin).tolist(),
+        "count": shown.count.tolist(),
+        "first": [None if n == NONE else n for n in shown.first.tolist()],
+        "last": [None if n == NONE else n for n in shown.last.tolist()],
+        "name": shown.name,
+    }
