@@ -1,15 +1,22 @@
 // What leaves rows of a table out: a text, and numbers between two ends.
 
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../ui/icons";
 import { quantityOf, shownText, UNIT_HINTS } from "./cells";
 import { Popover } from "./popover";
 import { isText, type ColumnInfo, type RowsAnswer } from "./requests";
 import type { Bound, TableView } from "./view";
 
-export const FILTER_FIELD = "table-filter";
+const FILTER_FIELD = "table-filter";
 const TYPING_MS = 180;
+
+/** Go to the text filter, behind what stands in it. */
+export function focusFilter(): void {
+  const field = document.getElementById(FILTER_FIELD) as HTMLInputElement | null;
+  field?.focus();
+  field?.setSelectionRange(field.value.length, field.value.length);
+}
 
 export interface FilterProps {
   view: TableView;
@@ -21,10 +28,17 @@ export interface FilterProps {
 
 export function TextFilter({ view, onChange, problem }: FilterProps): JSX.Element {
   const [text, setText] = useState(view.text);
-  useEffect(() => setText(view.text), [view.text, view.table]);
+  const sent = useRef(view.text);
   useEffect(() => {
-    if (text === view.text) return;
-    const timer = setTimeout(() => onChange({ text }), TYPING_MS);
+    if (view.text !== sent.current) setText(view.text); // Back, or another table; not the echo of what is typed here
+    sent.current = view.text;
+  }, [view.text, view.table]);
+  useEffect(() => {
+    if (text === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = text;
+      onChange({ text });
+    }, TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   const broken = view.regex && problem.includes("regular expression");

@@ -36,7 +36,7 @@ export function Grid(props: {
   onSort: (column: ColumnInfo) => void;
   onOpen: (id: number) => void;
   onToggle: (id: number) => void;
-  onType: (letter: string) => void;
+  onType: () => void; // a letter was typed: it belongs into the filter
   say: (what: string) => void;
 }): JSX.Element {
   const { pages, answer, columns } = props;
@@ -120,8 +120,11 @@ export function Grid(props: {
     else if (event.key === "ArrowLeft") setActive({ row, column: Math.max(column - 1, 0) });
     else if (event.key === "Enter" && id !== null) props.onOpen(id);
     else if (command && event.key.toLowerCase() === "c") void copy();
-    else if (!command && !event.altKey && event.key.length === 1 && event.key !== " ") props.onType(event.key);
-    else return;
+    else {
+      // The key that goes on from here is written into the field.
+      if (!command && !event.altKey && event.key.length === 1 && event.key !== " ") props.onType();
+      return;
+    }
     event.preventDefault();
   };
   /** A row of a tree shows what is below it where the next one is deeper. */

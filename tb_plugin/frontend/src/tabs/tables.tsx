@@ -5,7 +5,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { freshness, key } from "../data";
 import { adjust, nav, navigate } from "../state";
 import { Details } from "../table/details";
-import { FILTER_FIELD } from "../table/filters";
+import { focusFilter } from "../table/filters";
 import { Grid } from "../table/grid";
 import { LaunchCharts } from "../table/launch-charts";
 import { Pages } from "../table/pages";
@@ -88,10 +88,7 @@ export function TablesTab(): JSX.Element {
                 onSort={(column) => sortBy(column, answer)}
                 onOpen={(id) => go({ open: id })}
                 onToggle={toggle}
-                onType={(letter) => {
-                  change({ text: view.text + letter });
-                  document.getElementById(FILTER_FIELD)?.focus();
-                }}
+                onType={focusFilter}
                 say={say}
               />
               {answer.count === 0 && (
