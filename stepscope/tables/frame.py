@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,9 @@ from stepscope.schema import NONE
 #: How values of a column read: text; word (a short text); flag (true or false); id (a number that is no quantity);
 #: count; number; ns; moment (ns after the timeline's origin); bytes; bytes_per_s; ratio (0..1); share (a ratio of which
 #: the column's rows make up the whole).
-UNITS = ("text", "word", "flag", "id", "count", "number", "ns", "moment", "bytes", "bytes_per_s", "ratio", "share")
+Unit = Literal[
+    "text", "word", "flag", "id", "count", "number", "ns", "moment", "bytes", "bytes_per_s", "ratio", "share"
+]
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Column:
 
     key: str
     label: str
-    unit: str
+    unit: Unit
     about: str
     shown: bool = True
 
