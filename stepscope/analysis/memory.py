@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.arguments import MemoryArgs, decode, integers
+from stepscope.analysis.allocations import Allocator, Records, allocators
 from stepscope.analysis.capture import Capture
-from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.modules import Owners
-from stepscope.analysis.select import host_rows
-from stepscope.schema import NONE, Events, Kind
+from stepscope.schema import NONE, Events
 
 #: Points of a curve; above it the lowest and the highest of each of so many equal stretches of time are kept.
 MAX_POINTS = 1000
@@ -23,12 +19,6 @@ MAX_POINTS = 1000
 MAX_ENTRIES = 50
 #: Single allocations that are listed.
 MAX_LARGEST = 20
-
-#: Operators that only allocate for the operator around them.
-_ALLOCATORS = re.compile(
-    r"aten::(?:new_)?(?:empty|zeros|ones|full)(?:_strided|_like|_permuted|_quantized)?$|aten::resize_$"
-)
-_DEVICE = re.compile(r"(?:GPU|TPU|XPU)_(\d{1,6})(?:_|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -120,102 +110,29 @@ class DeviceMemory:
     largest: list[Allocation]
 
 
-@dataclass(frozen=True, eq=False)
-class _Records:
-    """Allocation records with a size; all arrays have one entry a record, in order of window and time."""
-
-    row: np.ndarray
-    ts_ns: np.ndarray
-    bytes: np.ndarray
-    address: np.ndarray
-    allocated: np.ndarray
-    reserved: np.ndarray
-    window: np.ndarray
-    operator: np.ndarray  # a name of the event table, NONE for none
-    module: np.ndarray  # one of the owners, NONE for none
-
-    def take(self, rows: np.ndarray) -> _Records:
-        return _Records(*(getattr(self, name)[rows] for name in _Records.__dataclass_fields__))
-
-
-@dataclass(frozen=True, eq=False)
-class _Levels:
-    """Levels after each instant of a window."""
-
-    ts_ns: np.ndarray
-    level: np.ndarray
-    high: np.ndarray  # the highest within the instant
-    reserved: np.ndarray
-    start: int
-    is_absolute: bool
-
-
 def memory(capture: Capture, owners: Owners | None = None) -> list[DeviceMemory] | None:
     """One entry a device and allocator, the host last; None where no allocations were recorded."""
-    events = capture.events
-    rows = np.flatnonzero(events.of_kind(Kind.MEMORY) & (events.bytes != NONE))
-    if len(rows) == 0:
-        return None
-    args, at = decode(events, rows, MemoryArgs)
-
-    def told(*values: list[object]) -> np.ndarray:
-        first, second = (integers(v) for v in values)
-        return np.where(first != NONE, first, second)[at]
-
-    names = [a.allocator if isinstance(a.allocator, str) else None for a in args]
-    keys = {name: i for i, name in enumerate(dict.fromkeys(names))}
-    allocator = np.array([keys[name] for name in names], np.int64)[at]
-    device = events.device[rows].astype(np.int64)
-    of_name = np.array([_device_of(name) for name in keys], np.int64)[allocator]
-    device = np.where(device == NONE, of_name, device)
-    records = _Records(
-        row=rows,
-        ts_ns=events.ts_ns[rows],
-        bytes=events.bytes[rows],
-        address=told([a.address for a in args], [a.xla_address for a in args]),
-        allocated=told([a.allocated for a in args], [a.xla_allocated for a in args]),
-        reserved=told([a.reserved for a in args], [None] * len(args)),
-        window=capture.window_of(rows),
-        operator=_operators(events, rows),
-        module=np.full(len(rows), NONE, np.int64) if owners is None else owners.find(rows)[0],
-    )
-    groups = Groups(device * len(keys) + allocator)
-    out = []
-    for i, key in enumerate(groups.keys.tolist()):
-        mine = records.take(groups.values(i, np.arange(len(rows))))
-        name = list(keys)[key % len(keys)]
-        ordinal = key // len(keys)
-        out.append(_device(events, None if ordinal == NONE else ordinal, name, mine, owners))
-    return sorted(out, key=lambda m: (m.device is None, m.device or 0, m.allocator or ""))
+    found = allocators(capture, owners)
+    return None if found is None else [_device(capture.events, allocator, owners) for allocator in found]
 
 
-def _device(
-    events: Events, device: int | None, allocator: str | None, records: _Records, owners: Owners | None
-) -> DeviceMemory:
-    order = np.lexsort((records.bytes, records.ts_ns, records.window))
-    records = records.take(order)
-    levels = [_levels(part) for part in _by_window(records)]
+def _device(events: Events, allocator: Allocator, owners: Owners | None) -> DeviceMemory:
+    records, levels = allocator.records, allocator.levels
     ts = np.concatenate([w.ts_ns for w in levels])
     level = np.concatenate([w.level for w in levels])
     high = np.concatenate([w.high for w in levels])
     reserved = np.concatenate([w.reserved for w in levels])
     peak = int(np.argmax(high))
-    window = int(np.repeat(np.arange(len(levels)), [len(w.ts_ns) for w in levels])[peak])
+    window = int(np.repeat(allocator.windows, [len(w.ts_ns) for w in levels])[peak])
     level[peak] = high[peak]
     is_reserve_told = bool((reserved > 0).any())
     positive = records.bytes > 0
-    freed_ns, unmatched = _lifetimes(records)
-    has_addresses = bool((records.address != NONE).all())
-    window_code = np.unique(records.window)[window]
-    alive = (
-        positive
-        & (records.window == window_code)
-        & (records.ts_ns <= ts[peak])
-        & ((freed_ns == NONE) | (freed_ns > ts[peak]))
-    )
+    freed_ns, unmatched = allocator.lifetimes
+    has_addresses = allocator.has_addresses
+    alive = allocator.alive(window, int(ts[peak]))
     return DeviceMemory(
-        device=device,
-        allocator=allocator,
+        device=allocator.device,
+        allocator=allocator.name,
         is_absolute=all(w.is_absolute for w in levels),
         allocations=int(positive.sum()),
         frees=int((records.bytes < 0).sum()),
@@ -229,60 +146,9 @@ def _device(
         unmatched_frees=unmatched if has_addresses else None,
         curve=_curve(ts, level, reserved if is_reserve_told else None),
         at_peak=_at_peak(events, records.take(alive), int(high[peak]), owners) if has_addresses else None,
-        operators=_shares(records.operator[positive], records.bytes[positive], events.names),
+        operators=shares(records.operator[positive], records.bytes[positive], events.names),
         largest=_largest(events, records, freed_ns, has_addresses, owners),
     )
-
-
-def _by_window(records: _Records) -> Iterator[_Records]:
-    borders = np.flatnonzero(np.diff(records.window, prepend=NONE, append=-2))
-    for a, b in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
-        yield records.take(np.arange(a, b))
-
-
-def _levels(records: _Records) -> _Levels:
-    """Levels of one window.
-
-    Changes are summed by instant. Where the source tells totals, those of instants with a single record anchor
-    the sums, so that lost records do not shift what comes after them.
-    """
-    ts, first, count = np.unique(records.ts_ns, return_index=True, return_counts=True)
-    net = np.add.reduceat(records.bytes, first)
-    level = np.cumsum(net)
-    top = np.maximum.reduceat(records.allocated, first)
-    anchors = np.flatnonzero((count == 1) & (top != NONE))
-    if len(anchors) == 0:
-        anchors = np.flatnonzero(top != NONE)
-    if len(anchors):
-        last = np.maximum(np.searchsorted(anchors, np.arange(len(ts)), "right") - 1, 0)
-        level = level + (top - level)[anchors[last]]
-    else:
-        level = level - min(int(level.min()), 0)
-    return _Levels(
-        ts_ns=ts,
-        level=level,
-        high=np.maximum(level, top),
-        reserved=np.maximum.reduceat(records.reserved, first),
-        start=int(level[0] - net[0]),
-        is_absolute=len(anchors) > 0,
-    )
-
-
-def _lifetimes(records: _Records) -> tuple[np.ndarray, int]:
-    """When each allocation was freed (``NONE``: not in its window), and how many frees match no allocation.
-
-    A free ends the last allocation at its address before it; so does a new allocation there.
-    """
-    order = np.lexsort((records.bytes, records.ts_ns, records.address, records.window))
-    same = np.zeros(len(order), bool)  # the next record is of the same address
-    same[:-1] = (np.diff(records.address[order]) == 0) & (np.diff(records.window[order]) == 0)
-    positive = records.bytes[order] > 0
-    freed = np.full(len(order), NONE, np.int64)
-    ended = np.flatnonzero(same & positive)
-    freed[order[ended]] = records.ts_ns[order[ended + 1]]
-    follows = np.zeros(len(order), bool)
-    follows[ended + 1] = True
-    return freed, int(np.count_nonzero((records.bytes[order] < 0) & ~follows))
 
 
 def _curve(ts: np.ndarray, level: np.ndarray, reserved: np.ndarray | None) -> Curve:
@@ -300,18 +166,18 @@ def _curve(ts: np.ndarray, level: np.ndarray, reserved: np.ndarray | None) -> Cu
     )
 
 
-def _at_peak(events: Events, alive: _Records, peak_bytes: int, owners: Owners | None) -> AtPeak:
+def _at_peak(events: Events, alive: Records, peak_bytes: int, owners: Owners | None) -> AtPeak:
     modules = None
     if owners is not None:
-        modules = _shares(alive.module, alive.bytes, [owners.path(i) for i in range(len(owners))])
+        modules = shares(alive.module, alive.bytes, [owners.path(i) for i in range(len(owners))])
     return AtPeak(
         earlier_bytes=peak_bytes - int(alive.bytes.sum()),
-        operators=_shares(alive.operator, alive.bytes, events.names),
+        operators=shares(alive.operator, alive.bytes, events.names),
         modules=modules,
     )
 
 
-def _shares(who: np.ndarray, size: np.ndarray, names: list[Any]) -> list[Share]:
+def shares(who: np.ndarray, size: np.ndarray, names: list[Any]) -> list[Share]:
     """Counts and bytes by name (null: of none that is known), the largest first; the rest in one last entry."""
     groups = Groups(who)
     totals = groups.sum(size).tolist()
@@ -327,7 +193,7 @@ def _shares(who: np.ndarray, size: np.ndarray, names: list[Any]) -> list[Share]:
 
 
 def _largest(
-    events: Events, records: _Records, freed_ns: np.ndarray, has_addresses: bool, owners: Owners | None
+    events: Events, records: Records, freed_ns: np.ndarray, has_addresses: bool, owners: Owners | None
 ) -> list[Allocation]:
     order = np.lexsort((records.ts_ns, -records.bytes))[:MAX_LARGEST]
     return [
@@ -341,18 +207,3 @@ def _largest(
         for i in order.tolist()
         if records.bytes[i] > 0
     ]
-
-
-def _operators(events: Events, rows: np.ndarray) -> np.ndarray:
-    """The name of the operator that asked for each allocation, ``NONE`` for none."""
-    ops = host_rows(events, Kind.OP)
-    allocates = np.array([_ALLOCATORS.match(name) is not None for name in events.names], bool)
-    asking = innermost(events, ops[~allocates[events.name[ops]]], rows)
-    lone = np.flatnonzero(asking == NONE)
-    asking[lone] = innermost(events, ops, rows[lone])
-    return np.where(asking != NONE, events.name[asking], NONE).astype(np.int64)
-
-
-def _device_of(allocator: str | None) -> int:
-    found = _DEVICE.match(allocator or "")
-    return int(found[1]) if found else NONE
