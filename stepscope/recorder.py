@@ -8,6 +8,7 @@ leaves the reason in worker.json.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import logging
 import os
@@ -16,6 +17,7 @@ import socket
 import sys
 import threading
 import time
+import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -35,10 +37,13 @@ FLUSH_S = 0.5
 #: Spans held in memory while the disk does not answer; about 200 MB. Later ones are dropped and counted.
 MAX_PENDING = 1_000_000
 
+#: Bytes set aside for worker.json, which is to tell why a recording ended even if the disk is full.
+RESERVE_BYTES = 32_768
 #: Seconds that ``stop`` waits for a write that is under way.
 STOP_TIMEOUT_S = 10.0
 
 _SELF_COST_SAMPLES = 200
+_MAX_MESSAGE = 500
 _PHASE = int(Kind.PHASE)
 
 #: kind, name, start_ns, end_ns, step, args: a span as ``Recorder.defer`` takes it.
@@ -114,6 +119,7 @@ class Recorder:
         self._lock = threading.Lock()  # one flush at a time: the thread's, or the one of stop()
         self._meta_dirty = False
         self._stopping = False
+        self._reserve: Path | None = None  # a file that is given up for the last words on a full disk
 
     # -- called from training code ---------------------------------------------------------------
 
@@ -124,6 +130,8 @@ class Recorder:
             rank, host, pid = (self.meta[name] for name in ("rank", "host", "pid"))
             self.folder = RunFolder(self.run).create_worker(rank, host, pid, self.metadata)
             self._writer = StreamWriter(self.folder.live_path(), LIVE_SCHEMA)
+            self._reserve = self.folder.path / ".reserve"
+            self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
             self.meta["worker"] = self.folder.id
             self.meta["span_cost_ns"] = _span_cost_ns()
             self._write_meta()
@@ -182,6 +190,21 @@ class Recorder:
         self.notes.add(code, detail, count)
         self._meta_dirty = True
 
+    def tell_exception(self, error: BaseException, step: int | None) -> None:
+        """The training ends with an exception: keep its type, its message and where it came from."""
+        if isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and not error.code):
+            return
+        frames = traceback.extract_tb(error.__traceback__)
+        self.update_meta(
+            exception={
+                "type": type(error).__name__,
+                "message": _text(error)[:_MAX_MESSAGE],
+                "step": step,
+                "at": f"{frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else None,
+                "ts_ns": time.time_ns(),
+            }
+        )
+
     def update_meta(self, **fields: Any) -> None:
         """Set fields of worker.json with the next write."""
         self.meta.update(fields)
@@ -216,6 +239,7 @@ class Recorder:
 
     def _end(self) -> None:
         self.enabled = False
+        self._free_reserve()
         self.meta["ended_ns"] = self.meta["ended_ns"] or time.time_ns()
         try:
             self._write_meta()
@@ -312,10 +336,16 @@ class Recorder:
         self._pending.clear()
         log.warning("stepscope %s in %s: %s. Training goes on without it.", what, self.run, error)
         self.notes.add("recording_stopped", f"The recorder {what}: {error}")
+        self._free_reserve()
         try:
             self._write_meta()
         except Exception:
             log.debug("the reason could not be written to worker.json", exc_info=True)
+
+    def _free_reserve(self) -> None:
+        if self._reserve is not None:
+            with contextlib.suppress(OSError):
+                self._reserve.unlink(missing_ok=True)
 
     def _forget(self) -> None:
         """In a forked child: its copy has no writer thread and must not touch the parent's file."""

@@ -111,7 +111,12 @@ class RecordedWorker:
         told = [Note(n["code"], n["count"], n["detail"]) for n in self.meta.get("notes", [])]
         if self.meta.get("ended_ns") is None and not self.is_live and "worker.json" not in self._damage:
             told.append(_UNFINISHED)
-        return told + list(self._damage.values())
+        return told + self.damage
+
+    @property
+    def damage(self) -> list[Note]:
+        """What proved damaged in the files read so far."""
+        return list(self._damage.values())
 
     @property
     def updated_ns(self) -> int:

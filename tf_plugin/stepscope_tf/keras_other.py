@@ -101,7 +101,8 @@ class ProfilerCallback(KerasCallback):
         except StopIteration:
             self._fetch_end(False)
             raise
-        except BaseException:
+        except BaseException as error:
+            self._session.tell_exception(error)
             self._fetch_end(False)
             self._break_off()
             raise
@@ -178,7 +179,8 @@ class ProfilerCallback(KerasCallback):
             except StopIteration:  # the data has come to an end
                 self._call_end(True)
                 raise
-            except BaseException:
+            except BaseException as error:
+                self._session.tell_exception(error)
                 self._call_end(False)
                 self._break_off()
                 raise

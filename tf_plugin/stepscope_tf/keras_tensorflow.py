@@ -239,8 +239,8 @@ class ProfilerCallback(KerasCallback):
                 return original(*args, **kwargs)
             except _END_OF_DATA:
                 raise
-            except BaseException:
-                self._on_error(perf_counter_ns())
+            except BaseException as error:
+                self._on_error(perf_counter_ns(), error)
                 raise
             finally:
                 call.end_ns = perf_counter_ns()
@@ -250,18 +250,19 @@ class ProfilerCallback(KerasCallback):
         train_function._stepscope_original = original  # type: ignore[attr-defined]
         return train_function
 
-    def _on_error(self, now_ns: int) -> None:
+    def _on_error(self, now_ns: int, error: BaseException) -> None:
         """The training ends with an exception, after which Keras calls no callback."""
         if not self._is_on:
             return
+        self._session.tell_exception(error)
         try:
             if self._step_begin_ns:
                 self._session.step_row(self._session.next_step, self._step_begin_ns, now_ns, {"complete": False})
                 self._session.next_step += 1
                 self._session.no_step()
                 self._step_begin_ns = 0
-        except Exception as error:
-            self._session.fail("the Keras callback", error)
+        except Exception as failure:
+            self._session.fail("the Keras callback", failure)
         self._end_training(wait=False)
 
     def _remove_hooks(self) -> None:

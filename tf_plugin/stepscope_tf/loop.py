@@ -86,7 +86,9 @@ class Profiler:
         self.start()
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and self._session is not None:
+            self._session.tell_exception(error)
         self.stop()
 
 

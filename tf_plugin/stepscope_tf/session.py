@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from stepscope.errors import StepscopeError
 from stepscope.monitor import INTERVALS_MS, MonitorProcess, start_monitor
 from stepscope.recorder import Recorder
 from stepscope.schema import NONE, Kind
+from stepscope.watch import Activity, Watch
 from stepscope_tf.environment import Place
 from stepscope_tf.window import DeepWindow, WindowPlan, as_plan
 
@@ -122,16 +124,20 @@ class Session:
             self._start_monitor(self.monitor_interval_ms)
         if tf is not None:
             self._make_window(tf, self.plan)
-        self._listen(recorder)
+        self._begin_rounds(recorder)
         return True
 
-    def _listen(self, recorder: Recorder) -> None:
-        """Be open to requests over the run folder."""
+    def _begin_rounds(self, recorder: Recorder) -> None:
+        """What the writer thread does besides writing: requests over the run folder, and a look at the training."""
         assert recorder.folder is not None
         handlers = Handlers(self._ask, self._set_interval, lambda: recorder.stop_soon("It was asked to stop."))
         control = Control(self.run, recorder.folder.id, handlers)
-        recorder.each_round.append(control.poll)
-        recorder.at_end.append(control.close)
+        thread = threading.get_ident()
+        watch = Watch(
+            recorder, lambda: Activity(None if recorder.step == NONE else recorder.step, None, None), lambda: thread
+        )
+        recorder.each_round += [control.poll, watch.look]
+        recorder.at_end += [control.close, watch.close]
 
     def _ask(self, capture: Capture) -> str | None:
         if self.window is None:
@@ -150,7 +156,7 @@ class Session:
         if self.paused:
             self.paused = False
             recorder_module.active = recorder
-            recorder.update_meta(ended_ns=None)
+            recorder.update_meta(ended_ns=None, exception=None)
             if self._monitor is not None:
                 self._monitor.resume()
         return True
@@ -287,6 +293,14 @@ class Session:
     def note(self, code: str, detail: str, count: int = 1) -> None:
         if self.recorder is not None:
             self.recorder.note(code, detail, count)
+
+    def tell_exception(self, error: BaseException) -> None:
+        """The training ends with an exception. Raises nothing."""
+        try:
+            if self.recorder is not None:
+                self.recorder.tell_exception(error, self.next_step)
+        except Exception:
+            log.debug("the exception of the training could not be kept", exc_info=True)
 
     def fail(self, part: str, error: Exception) -> None:
         """Say once that a part of the hook is off from now on."""

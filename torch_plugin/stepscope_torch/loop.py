@@ -22,6 +22,7 @@ import torch
 
 from stepscope.recorder import Recorder
 from stepscope.schema import NONE
+from stepscope.watch import Activity
 from stepscope_torch.regular import Regular, learn
 from stepscope_torch.steps import INPUT_WAIT, StepTracker
 from stepscope_torch.window import DeepWindows
@@ -241,6 +242,23 @@ class Loop:
         self._work_off()
         self._drop(0)
         self.tracker.finish()
+
+    def activity(self) -> Activity:
+        """What is open right now. For any thread: it reads copies, which may be a moment old."""
+        marks, stack = self.marks[:], self._stack[:]
+        opened = [] if self._read else [(phase, start) for phase, start, _, counts in stack if counts]
+        latest = None
+        entries = iter(marks)
+        for (code, _), now in zip(entries, entries, strict=False):
+            latest = now
+            if code == _EXHAUSTED or code & _END:
+                phase = _INPUT if code == _EXHAUSTED else code & 7
+                while opened and opened.pop()[0] != phase:
+                    pass
+            else:
+                opened.append((code & 7, now))
+        step = self.tracker.number
+        return Activity(step, _PHASES[opened[-1][0]], opened[-1][1]) if opened else Activity(step, None, latest)
 
     def look_soon(self) -> None:
         """Have the next step worked out in full, as there is something to do after it. For any thread."""

@@ -6,6 +6,7 @@ import atexit
 import logging
 import os
 import statistics
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import stepscope.recorder as recorder_module
 from stepscope.control import Capture, Control, Handlers
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
+from stepscope.watch import Watch
 from stepscope_torch import environment
 from stepscope_torch.device_phases import DevicePhases
 from stepscope_torch.forward import Forward
@@ -123,7 +125,9 @@ class Profiler:
         self.start()
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            self._tell_exception(error)
         self.stop()
 
     def start(self) -> None:
@@ -233,8 +237,8 @@ class Profiler:
                 part.fail(error)
         if here.local_rank in (0, None):
             self._start_monitor()
-        self._listen(recorder)
-        atexit.register(self.stop)
+        self._begin_rounds(recorder, loop)
+        atexit.register(self._at_exit)
         self._windows.at_boundary(0, 0, None)  # a plan may begin with the very first step
 
     def _accelerators(self) -> frozenset[str]:
@@ -265,13 +269,14 @@ class Profiler:
             log.warning("stepscope does not sample the machine: %s", error)
             recorder.note("requested_but_absent", f"No resource samples: {error}")
 
-    def _listen(self, recorder: Recorder) -> None:
-        """Be open to requests over the run folder."""
+    def _begin_rounds(self, recorder: Recorder, loop: Loop) -> None:
+        """What the writer thread does besides writing: requests over the run folder, and a look at the training."""
         assert recorder.folder is not None
         handlers = Handlers(self._ask, self._set_interval, lambda: recorder.stop_soon("It was asked to stop."))
         control = Control(self.run, recorder.folder.id, handlers)
-        recorder.each_round.append(control.poll)
-        recorder.at_end.append(control.close)
+        watch = Watch(recorder, loop.activity, lambda: loop.thread)
+        recorder.each_round += [control.poll, watch.look]
+        recorder.at_end += [control.close, watch.close]
 
     def _ask(self, capture: Capture) -> str | None:
         windows, loop = self._windows, self._loop
@@ -358,6 +363,20 @@ class Profiler:
                 "that the loop calls.",
             )
 
+    def _tell_exception(self, error: BaseException) -> None:
+        if _running is self and self._recorder is not None and self._loop is not None:
+            try:
+                self._recorder.tell_exception(error, self._loop.tracker.number)
+            except Exception:
+                log.debug("the exception of the training could not be kept", exc_info=True)
+
+    def _at_exit(self) -> None:
+        """The script has ended without ``stop``, be it with an exception, which Python keeps here for debuggers."""
+        error = getattr(sys, "last_value", None)
+        if isinstance(error, BaseException) and not hasattr(sys, "ps1"):
+            self._tell_exception(error)
+        self.stop()
+
     # -- stopping --------------------------------------------------------------------------------------
 
     def _stop(self) -> None:
@@ -394,7 +413,7 @@ class Profiler:
         global _running
         if _running is self:
             _running = None
-        atexit.unregister(self.stop)
+        atexit.unregister(self._at_exit)
         for part in self._parts:
             part.remove()
         try:
@@ -425,7 +444,7 @@ def _after_fork_in_child() -> None:
             _running._loop.lose_hook()
         if _running._sessions is not None:
             _running._sessions.before_start = None
-        atexit.unregister(_running.stop)
+        atexit.unregister(_running._at_exit)
         _running = None
 
 

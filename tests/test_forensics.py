@@ -1,0 +1,226 @@
+"""What a recording leaves when its process or its disk is taken away: all up to the last second, and the reason."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter_ns
+
+import pytest
+
+import stepscope.recorder as recorder_module
+from stepscope.doctor import examine
+from stepscope.recorder import Recorder
+from stepscope.runs import open_run
+from stepscope.schema import Kind
+from stepscope.watch import Activity, Watch
+
+KILLS = 20
+ROOT = Path(__file__).resolve().parents[1]
+
+#: Records steps of 2 ms, and writes the end of each into a file of its own, at once.
+TRAINING = """
+import os, sys, time
+from stepscope.recorder import Recorder
+from stepscope.schema import Kind
+
+recorder = Recorder(sys.argv[1], framework="pytorch", rank=0, world_size=1)
+recorder.start()
+sidecar = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)
+print("started", flush=True)
+step = 0
+while True:
+    began = time.perf_counter_ns()
+    time.sleep(0.002)
+    ended = time.perf_counter_ns()
+    recorder.span(Kind.STEP, "step", began, ended, step)
+    os.write(sidecar, b"%d\\n" % recorder.clock.to_unix(ended))
+    step += 1
+"""
+
+
+def kill(folder: Path, after_s: float) -> tuple[int, int, int]:
+    """Steps of the training and of the recording, and ns of the training that the recording lacks."""
+    folder.mkdir()
+    training = subprocess.Popen(
+        [sys.executable, "-c", TRAINING, folder / "run", folder / "sidecar"], stdout=subprocess.PIPE, cwd=ROOT
+    )
+    assert training.stdout is not None
+    training.stdout.readline()
+    time.sleep(after_s)
+    os.kill(training.pid, signal.SIGKILL)
+    training.communicate()
+    ends = [int(line) for line in (folder / "sidecar").read_bytes().splitlines()]
+    found = examine(open_run(folder / "run"))
+    (worker,) = found.workers
+    assert (worker.state, worker.damage) == ("killed", [])
+    recorded = 0 if worker.last_step is None else worker.last_step + 1
+    return len(ends), recorded, ends[-1] - (worker.last_step_end_ns or ends[0]) if ends else 0
+
+
+def test_twenty_kills_leave_twenty_readable_runs_that_lack_a_second_at_most(tmp_path):
+    random_s = random.Random(4)
+    moments = [random_s.uniform(0, 1.5) for _ in range(KILLS)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(kill, [tmp_path / str(i) for i in range(KILLS)], moments))
+    assert len(found) == KILLS
+    assert max(lost_ns for _, _, lost_ns in found) < 1_000_000_000
+    assert any(recorded for _, recorded, _ in found)
+    assert all(recorded <= done + 1 for done, recorded, _ in found)
+
+
+def record(recorder: Recorder, steps: int, first: int = 0) -> None:
+    for step in range(first, first + steps):
+        recorder.span(Kind.STEP, "step", step * 1000, step * 1000 + 900, step)
+
+
+def meta_of(recorder: Recorder) -> dict:
+    return json.loads((recorder.folder.path / "worker.json").read_text())
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting needs root")
+def test_a_full_disk(tmp_path, caplog):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True).returncode:
+        pytest.skip("this root may not mount")
+    try:
+        recorder = Recorder(disk / "run", framework="pytorch", rank=0)
+        recorder.start()
+        record(recorder, 10)
+        recorder.flush()
+        with pytest.raises(OSError, match="No space"):
+            (disk / "filler").write_bytes(b"x" * 300_000)
+        rng = random.Random(1)
+        while recorder.enabled:  # what is recorded has to need more than the last page
+            for _ in range(1000):
+                recorder.span(Kind.STEP, str(rng.random()), rng.randrange(10**9), 2 * 10**9, 11)
+            recorder.flush()
+        recorder.stop()
+        (worker,) = examine(open_run(disk / "run")).workers
+        assert worker.state == "stopped"
+        assert "No space left" in worker.detail
+        assert worker.last_step is not None
+        assert len(caplog.records) == 1
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_folder_that_is_removed(tmp_path, caplog):
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0)
+    recorder.start()
+    record(recorder, 10)
+    shutil.rmtree(tmp_path / "run")
+    recorder.note("clock_step", "makes worker.json due")
+    with caplog.at_level(logging.WARNING, "stepscope"):
+        recorder.flush()
+        record(recorder, 10)
+        recorder.stop()
+    assert not recorder.enabled
+    assert not (tmp_path / "run").exists()
+    assert "Training goes on" in caplog.text
+
+
+class Stalled:
+    """A writer whose storage does not answer until it is let go."""
+
+    def __init__(self, writer):
+        self._writer = writer
+        self.entered, self.go_on = threading.Event(), threading.Event()
+
+    def append(self, columns):
+        self.entered.set()
+        self.go_on.wait(60)
+        self._writer.append(columns)
+
+    def close(self):
+        self._writer.close()
+
+
+def test_storage_that_stalls_costs_the_training_nothing(tmp_path):
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0)
+    recorder.start()
+    recorder._writer = stalled = Stalled(recorder._writer)
+    record(recorder, 1)
+    assert stalled.entered.wait(10)
+    record(recorder, 100, first=1)  # returns, although the writer thread is in its write
+    assert recorder.enabled
+    stalled.go_on.set()
+    recorder.stop()
+    (worker,) = open_run(tmp_path / "run").workers
+    assert int(worker.live().of_kind(Kind.STEP).sum()) == 101
+
+
+def test_storage_that_never_answers_does_not_hold_up_the_end(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(recorder_module, "STOP_TIMEOUT_S", 0.01)
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0)
+    recorder.start()
+    recorder._writer = stalled = Stalled(recorder._writer)
+    record(recorder, 1)
+    assert stalled.entered.wait(10)
+    with caplog.at_level(logging.WARNING, "stepscope"):
+        recorder.stop()
+    assert "does not answer" in caplog.text
+    stalled.go_on.set()
+
+
+class Watched:
+    """A recorder and a watch of what the test says is open."""
+
+    def __init__(self, tmp_path):
+        self.recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0)
+        self.recorder.start()
+        self.activity = Activity(None, None, None)
+        self.watch = Watch(self.recorder, lambda: self.activity, threading.get_ident)
+
+    def open(self, phase, ago_s):
+        self.activity = Activity(7, phase, perf_counter_ns() - int(ago_s * 1e9))
+        self.watch.look()
+        self.recorder.flush()
+        return meta_of(self.recorder).get("open")
+
+
+@pytest.fixture
+def watched(tmp_path):
+    watched = Watched(tmp_path)
+    yield watched
+    watched.recorder.stop()
+
+
+def test_what_is_open_for_a_while_is_told(watched):
+    assert watched.open("forward", 0.1) is None
+    told = watched.open("backward", 3)
+    assert (told["step"], told["phase"], told["stack"]) == (7, "backward", None)
+    assert abs(told["since_ns"] - (time.time_ns() - 3_000_000_000)) < 2_000_000_000
+
+
+def test_what_is_open_for_long_is_told_with_the_stack(watched):
+    told = watched.open("backward", 30)
+    assert any("in test_what_is_open_for_long_is_told_with_the_stack" in frame for frame in told["stack"])
+
+
+def test_an_end_in_order_leaves_nothing_open(watched):
+    watched.open("backward", 30)
+    watched.watch.close()
+    watched.recorder.stop()
+    assert meta_of(watched.recorder)["open"] is None
+
+
+def test_a_sign_of_life_without_any_news(watched, monkeypatch):
+    path = watched.recorder.folder.path / "worker.json"
+    os.utime(path, (1, 1))
+    watched.watch.look()
+    assert path.stat().st_mtime == 1
+    monkeypatch.setattr("stepscope.watch.BEAT_S", 0)
+    watched.watch.look()
+    assert path.stat().st_mtime > 1
