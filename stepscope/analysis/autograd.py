@@ -2,7 +2,7 @@
 
 Each thread counts the nodes that it adds to the graph. A forward operator carries the number that its node will
 get, and shows thread 0; a node, when it runs, carries its number and the thread that made it. Several forward
-operators may carry one number, since most add no node: the last of them that starts did.
+operators may carry one number, since most add no node: the innermost of those that start last did.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from stepscope.analysis.arguments import OperatorArgs, decode, integers
 from stepscope.analysis.distinct import distinct
 from stepscope.analysis.enclosing import innermost
-from stepscope.analysis.nesting import nest
+from stepscope.analysis.nesting import nest, outer_first
 from stepscope.analysis.select import host_rows
 from stepscope.schema import NONE, Events, Kind
 
@@ -87,9 +87,11 @@ def _join(
     numbers = distinct(op_number)
     width = len(numbers)
     key = events.lane[op].astype(np.int64) * width + np.searchsorted(numbers, op_number)
-    order = np.lexsort((events.name[op], -events.dur_ns[op], events.ts_ns[op], key))
+    start = events.ts_ns[op]
+    order = outer_first(events, op, start, start + np.maximum(events.dur_ns[op], 1))
+    order = order[np.argsort(key[order], kind="stable")]
     key, op = key[order], op[order]
-    last = np.flatnonzero(np.diff(key, append=-1))  # of each lane and number
+    last = np.flatnonzero(np.diff(key, append=-1))  # of each lane and number: the innermost of those that start last
     key, op = key[last], op[last]
 
     wanted = np.searchsorted(numbers, node_number)
