@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from stepscope.resources import ResourceHistory
 from stepscope.runs import FileWorker, Worker
-from stepscope.summary import Analysis, analyse_worker, note_damage, run_resources
+from stepscope.summary import Analysis, analyse_worker, keeping, note_damage, run_resources
 from stepscope.summary.parts import devices_of
 from stepscope.tables import Frame, Tables
 from stepscope.timeline import LIVE_BASE, Timeline
@@ -31,9 +31,16 @@ class Summarised:
 
     def __init__(self, worker: Worker) -> None:
         self.updated_ns = worker.updated_ns  # taken before reading: what comes in meanwhile is not missed later
-        self.analysis: Analysis = analyse_worker(worker)
-        self.resources = run_resources([worker])
-        note_damage(worker, self.analysis.summary)
+        state = keeping.state_of(worker)
+        found = keeping.read(worker)
+        if found is None:
+            analysis = analyse_worker(worker)
+            note_damage(worker, analysis.summary)
+            found = keeping.Kept(state or "", analysis, run_resources([worker]))
+            if state is not None:
+                keeping.write(worker, found)
+        self.analysis: Analysis = found.analysis
+        self.resources = found.resources
         self.nbytes = _ANALYSIS_BYTES + _STEP_BYTES * (0 if self.analysis.steps is None else len(self.analysis.steps))
 
 
