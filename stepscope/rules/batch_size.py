@@ -12,8 +12,8 @@ from stepscope.rules.finding import Finding
 def batch_size(case: Case) -> Finding | None:
     """CPU, GPU and GPU memory are all used little: a larger batch fits. Debugger's BatchSize.
 
-    Fires when the 95th percentiles of all three are below their thresholds, over the samples after the first
-    ``patience_samples``; as many are needed after them.
+    Fires when the 95th percentiles of all three, of several GPUs the highest, are below their thresholds, over the
+    samples after the first ``patience_samples``; as many are needed after them.
 
     Thresholds:
         batch_size_cpu_p95: Debugger's cpu_threshold_p95
@@ -27,14 +27,16 @@ def batch_size(case: Case) -> Finding | None:
     cpu, gpu = case.samples.total("cpu"), case.samples.each("gpu")
     used, total = case.samples.each("gpu_memory_used"), case.samples.each("gpu_memory_total")
     filled = [used[i].value / total[i].value.max() for i in used if i in total and total[i].value.max() > 0]
-    if cpu is None or not gpu or not filled or len(cpu) < 2 * limits.patience_samples:
-        return None
     skip = limits.patience_samples
-    p95 = {
-        "cpu": float(np.percentile(cpu.after(skip), 95)),
-        "gpu": max(float(np.percentile(s.after(skip), 95)) for s in gpu.values() if len(s) > skip),
-        "gpu_memory": max(float(np.percentile(f[skip:], 95)) for f in filled if len(f) > skip),
+    series = {
+        "cpu": [] if cpu is None else [cpu.value],
+        "gpu": [s.value for s in gpu.values()],
+        "gpu_memory": filled,
     }
+    enough = {name: [v[skip:] for v in values if len(v) >= 2 * skip] for name, values in series.items()}
+    if not all(enough.values()):
+        return None
+    p95 = {name: max(float(np.percentile(v, 95)) for v in values) for name, values in enough.items()}
     thresholds = (limits.batch_size_cpu_p95, limits.batch_size_gpu_p95, limits.batch_size_gpu_memory_p95)
     if any(value >= threshold for value, threshold in zip(p95.values(), thresholds, strict=True)):
         return None

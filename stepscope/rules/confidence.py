@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from stepscope.analysis.trust import TOPICS, WEAKENS
+from stepscope.report import format as fmt
 from stepscope.rules.case import Case
 from stepscope.rules.finding import CONFIDENCES, Finding
 
@@ -31,9 +32,7 @@ def judged(finding: Finding, case: Case) -> Finding:
     against = list(finding.counter_evidence)
     device_side = {"step activity", "device times", "launches"} & set(finding.rests_on)
     if device_side and case.deep is not None and 0 < case.deep.steps < FEW_STEPS:
-        against.append(
-            f"Only {case.deep.steps} {'step was' if case.deep.steps == 1 else 'steps were'} captured in depth."
-        )
+        against.append(f"The capture in depth holds only {fmt.count(case.deep.steps, 'step')}.")
         lost += 1
     if device_side and case.slowdown is not None and case.slowdown >= 1.3:
         lost += 1

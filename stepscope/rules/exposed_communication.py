@@ -30,6 +30,7 @@ def exposed_communication(case: Case) -> Finding | None:
     on_device = [c for c in talk.get("collectives") or [] if c["device"]]
     overlap = talk.get("overlap")
     longest = f", most of it {fmt.name(on_device[0]['name'])}" if on_device else ""
+    hidden = f"; {fmt.percent(overlap)} of the communication overlaps with kernels" if overlap is not None else ""
     evidence = {
         "exposed_communication_ns": lost_ns,
         "communication_ns": talk.get("total_ns"),
@@ -41,8 +42,8 @@ def exposed_communication(case: Case) -> Finding | None:
     return Finding(
         rule="exposed_communication",
         severity=severity(ratio, case.limits.communication_warning, case.limits.communication_critical),
-        message=f"Collectives that no computation hides take {fmt.percent(ratio)} of the {basis.what}{longest}; "
-        f"{fmt.percent(overlap)} of the communication overlaps with kernels.",
+        message=f"Collectives that no computation hides take {fmt.percent(ratio)} of the {basis.what}{longest}"
+        f"{hidden}.",
         evidence=evidence,
         fix=_fix(case, on_device[0]["name"] if on_device else ""),
         gain=basis.gain(lost_ns, f"time of collectives without any compute kernel / {basis.what}"),

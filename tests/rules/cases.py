@@ -77,7 +77,7 @@ def recorded(folder: Path, step_ms: list[int], phases: dict[str, int], **meta: A
 
 
 def monitored(count: int = 400, limits: Parameters | None = None, **metrics: Any) -> Case:
-    """A worker of which only the monitor is known. ``gpu_0=0.5`` is GPU 0; a list or function gives each sample."""
+    """A worker of which only the monitor is known. ``gpu_0=0.5`` is GPU 0; a function gives each sample."""
     rows = []
     for key, value in metrics.items():
         metric, _, index = key.rpartition("_") if key[-1].isdigit() else (key, "", NONE)

@@ -102,6 +102,8 @@ class TestMonitor:
         idle = {"cpu": 0.2, "gpu_0": 0.5, "gpu_memory_used_0": 10 * GIB, "gpu_memory_total_0": 40 * GIB}
         assert "batch_size" in found_in(monitored(**idle))
         assert "batch_size" not in found_in(monitored(**idle | {"gpu_memory_used_0": 39 * GIB}))
+        late = idle | {"gpu_0": lambda i: 0.5 if i < 50 else float("nan")}  # the driver stops telling
+        assert "batch_size" not in found_in(monitored(**late))
 
     def test_unequal_gpus(self):
         finding = found_in(monitored(gpu_0=0.95, gpu_1=0.45))["load_balancing"]

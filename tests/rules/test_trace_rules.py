@@ -227,7 +227,7 @@ class TestConfidence:
         assert self.idle().confidence == "medium"
         few = self.idle(steps=2)
         assert few.confidence == "low"
-        assert "Only 2 steps were captured in depth." in few.counter_evidence
+        assert "The capture in depth holds only 2 steps." in few.counter_evidence
 
     def test_notes_of_data_quality_lower_it(self):
         def body(built, at, number):
