@@ -93,6 +93,10 @@ def convert(trace: Path, folder: Path, reason: dict[str, Any] | None = None) -> 
     if reason is not None:
         about = window.header.get("stepscope")
         window.header["stepscope"] = {**(about if isinstance(about, dict) else {}), "reason": reason}
+        if reason.get("why") != "on_demand":
+            from stepscope.flight import sentence
+
+            window.notes.append(Note("flight_recorder", 1, f"Taken by the flight recorder. {sentence(reason)}"))
     _drop_void_steps(window)
     _tell_modules(window)
     _check_device_work(window)

@@ -109,6 +109,8 @@ class Recorder:
         self._pending: deque[tuple[Any, ...]] = deque()
         #: Called on the writer thread after each write, twice a second; one that raises is left out from then on.
         self.each_round: list[Callable[[], None]] = []
+        #: Called with the rows of each write: (kind, name, start_ns, dur_ns, step, tid, args); else like the former.
+        self.observers: list[Callable[[list[tuple[Any, ...]]], None]] = []
         #: Called by ``stop`` before the files are closed, on its thread.
         self.at_end: list[Callable[[], None]] = []
         self._dropped = 0
@@ -259,12 +261,7 @@ class Recorder:
     def _flush_loop(self) -> None:
         while not self._wake.wait(FLUSH_S):
             self._flush()
-            for call in list(self.each_round):
-                try:
-                    call()
-                except Exception as error:
-                    self.each_round.remove(call)
-                    self.note("hook_failed", f"A part of the writer was switched off: {error!r}")
+            self._call_each(self.each_round)
             if self._stopping:
                 self._flush()
                 self._end()
@@ -285,6 +282,14 @@ class Recorder:
                 self._give_up("stopped recording", error)
             self._flush_ns += time.thread_time_ns() - began
 
+    def _call_each(self, calls: list[Callable[..., None]], *args: Any) -> None:
+        for call in list(calls):
+            try:
+                call(*args)
+            except Exception as error:
+                calls.remove(call)
+                self.note("hook_failed", f"A part of the writer was switched off: {error!r}")
+
     def _drain(self, writer: StreamWriter) -> None:
         rows = []
         for _ in range(len(self._pending)):  # spans that arrive meanwhile wait for the next round
@@ -297,6 +302,7 @@ class Recorder:
         if not rows:
             return
         kinds, names, starts, durs, steps, tids, details = zip(*rows, strict=True)
+        self._call_each(self.observers, rows)
         offset_ns = self.clock.offset_ns
         self._name_threads(set(tids))
         writer.append(

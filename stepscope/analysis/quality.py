@@ -58,6 +58,10 @@ CODES = {
     "clock_unknown": "The file does not tell what time its events are counted from; they start at 0, durations hold.",
     "requested_but_absent": "The capture asked for data that are not there; their numbers are null or too low.",
     "window_postponed": "Another profiler was active when a deep window was due, or broke one off.",
+    "flight_recorder": "A deep window opened by itself after a slow step or a loss that is no number; its steps are "
+    "those that came next, and may not be usual ones.",
+    "loss_not_finite": "The loss became infinite or no number; what the training computes since then may mean nothing.",
+    "overhead_shed": "The profiler cost more than its budget, and stopped measuring some of what it did before.",
     "window_not_converted": "A deep window was recorded but not converted; the profiler's own file was kept.",
     "second_profiler": "A second stepscope profiler in one process was refused.",
     "hook_failed": "A hook switched itself off after an error; what it measured is missing from then on.",

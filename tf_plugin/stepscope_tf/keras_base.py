@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import keras
 
+from stepscope.flight import FlightPlan
 from stepscope_tf import environment
 from stepscope_tf.session import Session
 
@@ -42,6 +43,7 @@ class KerasCallback(keras.callbacks.Callback):
         monitor_interval_ms: int | None = 500,
         batch_size: int | None = None,
         metadata: Mapping[str, Any] | None = None,
+        flight_recorder: FlightPlan | bool | None = None,
     ) -> None:
         """Record into the run folder ``run``, e.g. ``runs/exp1``; it is made if missing.
 
@@ -53,6 +55,8 @@ class KerasCallback(keras.callbacks.Callback):
             batch_size: samples in one batch of this process, for the throughput.
             metadata: anything worth knowing about the run, such as hyperparameters; shown with it. Of all
                 recordings into the same folder the first one's stays.
+            flight_recorder: whether deep windows open by themselves after slow steps and losses that are no numbers;
+                a ``stepscope.flight.FlightPlan`` says how many. Default: where ``window`` is not None.
 
         Raises:
             StepscopeError: an argument is none of these.
@@ -63,6 +67,7 @@ class KerasCallback(keras.callbacks.Callback):
             "monitor_interval_ms": monitor_interval_ms,
             "batch_size": batch_size,
             "metadata": metadata,
+            "flight_recorder": flight_recorder,
         }
         self._run = run
         self._session = Session(run, **self._arguments)

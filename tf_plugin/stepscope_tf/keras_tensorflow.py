@@ -93,6 +93,8 @@ class ProfilerCallback(KerasCallback):
             self._single_step(start_ns, end_ns)
         else:
             self._averaged_steps(batch, start_ns, end_ns)
+        if logs:
+            self._session.loss(logs.get("loss"))
         self._session.hook_ns.append(perf_counter_ns() - end_ns + self._begin_cost_ns)
         self._session.after_step()
 

@@ -14,6 +14,7 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, Generic, TypeVar
 
+from stepscope.flight import FlightPlan
 from stepscope_tf import environment
 from stepscope_tf.session import Session
 
@@ -32,6 +33,8 @@ class Profiler:
         batch_size: samples in one batch of this process, for the throughput.
         metadata: anything worth knowing about the run, such as hyperparameters; shown with it. Of all recordings
             into the same folder the first one's stays.
+        flight_recorder: whether deep windows open by themselves after slow steps; a ``stepscope.flight.FlightPlan``
+            says how many. Default: where ``window`` is not None.
 
     Raises:
         StepscopeError: an argument is none of these.
@@ -45,8 +48,9 @@ class Profiler:
         monitor_interval_ms: int | None = 500,
         batch_size: int | None = None,
         metadata: Mapping[str, Any] | None = None,
+        flight_recorder: FlightPlan | bool | None = None,
     ) -> None:
-        self._make = lambda: Session(run, window, monitor_interval_ms, batch_size, metadata)
+        self._make = lambda: Session(run, window, monitor_interval_ms, batch_size, metadata, flight_recorder)
         self._session: Session | None = self._make()
         self._is_started = False
 
@@ -70,6 +74,17 @@ class Profiler:
         if opened:
             self._is_started = True
             _loop = _Loop(session)
+
+    def loss(self, value: Any) -> None:
+        """Tell the loss of the step that has ended: one that is no number is noted and opens a deep window.
+
+        Waits for a GPU to have it, as reading a tensor does. Raises nothing.
+        """
+        if self._session is not None and self._is_started:
+            try:
+                self._session.loss(float(value))
+            except Exception as error:
+                self._session.fail("the loss", error)
 
     def stop(self) -> None:
         """End the recording and wait a bounded time for the deep window; raises nothing, harmless when called twice."""

@@ -13,12 +13,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from math import isfinite
 from statistics import median
 from typing import Any
 
 import stepscope.recorder as recorder_module
 from stepscope.control import Capture, Control, Handlers
 from stepscope.errors import StepscopeError
+from stepscope.flight import FlightPlan, FlightRecorder
+from stepscope.flight import as_plan as as_flight_plan
 from stepscope.monitor import INTERVALS_MS, MonitorProcess, start_monitor
 from stepscope.recorder import Recorder
 from stepscope.schema import NONE, Kind
@@ -46,6 +49,7 @@ class Session:
         monitor_interval_ms: one of ``stepscope.monitor.INTERVALS_MS``; 0 or None for no monitor.
         batch_size: samples in one batch of this process; None where it is not told.
         metadata: what the user tells of the run.
+        flight_recorder: whether windows open by themselves, or how; None: where a window is planned.
 
     Raises:
         StepscopeError: an argument is none of these.
@@ -58,6 +62,7 @@ class Session:
         monitor_interval_ms: int | None,
         batch_size: int | None = None,
         metadata: Mapping[str, Any] | None = None,
+        flight_recorder: FlightPlan | bool | None = None,
     ) -> None:
         if monitor_interval_ms and monitor_interval_ms not in INTERVALS_MS:
             allowed = ", ".join(map(str, INTERVALS_MS))
@@ -67,6 +72,8 @@ class Session:
         self.monitor_interval_ms = monitor_interval_ms or None
         self.batch_size = batch_size if isinstance(batch_size, int) else None
         self.metadata = metadata
+        self.flight_plan = as_flight_plan(flight_recorder, self.plan is not None)
+        self.flight: FlightRecorder | None = None
         self.recorder: Recorder | None = None
         self.window: DeepWindow | None = None
         self.next_step = 0
@@ -136,13 +143,23 @@ class Session:
         watch = Watch(
             recorder, lambda: Activity(None if recorder.step == NONE else recorder.step, None, None), lambda: thread
         )
-        recorder.each_round += [control.poll, watch.look]
-        recorder.at_end += [control.close, watch.close]
+        flight = self.flight = FlightRecorder(recorder, self.flight_plan, self._ask, self._stalls)
+        recorder.observers.append(flight.observe)
+        recorder.each_round += [control.poll, watch.look, flight.look]
+        recorder.at_end += [flight.look, control.close, watch.close]
 
     def _ask(self, capture: Capture) -> str | None:
         if self.window is None:
             return "This backend of Keras takes no deep windows."
         return "The training has ended." if self.paused else self.window.ask(capture)
+
+    def _stalls(self) -> tuple[int, int]:
+        return (0, 0) if self.window is None else (self.window.stall_ns, self.window.taken)
+
+    def loss(self, value: object) -> None:
+        """The loss of the step that has just ended."""
+        if self.flight is not None and isinstance(value, float) and not isfinite(value):
+            self.flight.loss(value, self.next_step - 1)
 
     def _set_interval(self, interval_ms: int) -> str | None:
         if self._monitor is None:

@@ -76,6 +76,7 @@ class DeepWindow:
 
     def __init__(self, tf: Any, recorder: Recorder, plan: WindowPlan | None) -> None:
         self.stall_ns = 0
+        self.taken = 0
         self._profiler = _Profiler(tf, before_rival=self._give_way)
         self._trace = tf.profiler.experimental.Trace
         self._recorder = recorder
@@ -212,6 +213,7 @@ class DeepWindow:
             if capture is not None:
                 self._asked, capture.failure = None, why
             return
+        self.taken += 1
         conversion = self._convert(None if capture is None else capture.reason)
         if capture is not None:
             capture.first_step, capture.conversion = self._began[0] + self._number_offset, conversion

@@ -16,6 +16,8 @@ import torch
 import stepscope.recorder as recorder_module
 from stepscope.control import Capture, Control, Handlers
 from stepscope.errors import StepscopeError
+from stepscope.flight import FlightPlan, FlightRecorder
+from stepscope.flight import as_plan as as_flight_plan
 from stepscope.recorder import Recorder
 from stepscope.watch import Watch
 from stepscope_torch import environment
@@ -23,6 +25,7 @@ from stepscope_torch.device_phases import DevicePhases
 from stepscope_torch.forward import Forward
 from stepscope_torch.loader import WaitedFor
 from stepscope_torch.loop import Loop
+from stepscope_torch.loss import LossCheck
 from stepscope_torch.memory_history import MemoryHistory
 from stepscope_torch.module_scopes import ModuleScopes
 from stepscope_torch.modules import EVERY, ModuleTimes
@@ -61,6 +64,8 @@ class Profiler:
         record_shapes, with_stack, profile_memory: what deep windows hold besides, as torch.profiler has them.
         modules: times of the model's modules: host times of two steps in 50 (in N steps, for a number N of at
             least 16), and with their operators and kernels in deep windows. False for neither.
+        flight_recorder: whether deep windows open by themselves after slow steps and losses that are no numbers; a
+            ``stepscope.flight.FlightPlan`` says how many. Default: where ``schedule`` has windows at all.
 
     Nothing here raises into the training: what fails is switched off, says so once in the log and leaves a
     note in worker.json. The rank is that of torch.distributed, or the launcher's, or else 0 of 1.
@@ -83,6 +88,7 @@ class Profiler:
         with_stack: bool = False,
         profile_memory: bool = False,
         modules: bool | int = True,
+        flight_recorder: FlightPlan | bool | None = None,
     ) -> None:
         self.run = Path(run)
         self.model = model if isinstance(model, torch.nn.Module) else None
@@ -97,6 +103,8 @@ class Profiler:
             "profile_memory": profile_memory,
         }
         self.modules_every = EVERY if modules is True else int(modules)
+        self.flight_plan = as_flight_plan(flight_recorder, self.schedule.windows > 0)
+        self._losses: LossCheck | None = None
         self._recorder: Recorder | None = None
         self._loop: Loop | None = None
         self._windows: DeepWindows | None = None
@@ -159,6 +167,18 @@ class Profiler:
         may be called before ``start``, and costs next to nothing while nothing records.
         """
         return WaitedFor(loader, lambda: None if self._input is None else self._input.fetch)
+
+    def loss(self, value: Any) -> None:
+        """Tell the loss of a step, a number or a tensor: one that is no number is noted and opens a deep window.
+
+        Never waits for a GPU: its losses are looked at some steps later. Returns nothing and raises nothing.
+        """
+        if self._losses is not None and self._loop is not None and self.enabled:
+            try:
+                self._losses.check(value, self._loop.tracker.number)
+            except Exception as error:
+                self._losses = None
+                self._part_failed("loss", error)
 
     def memory_snapshot(self) -> Path | None:
         """Save what the CUDA allocator holds into this process's folder, for pytorch.org/memory_viz.
@@ -275,8 +295,11 @@ class Profiler:
         handlers = Handlers(self._ask, self._set_interval, lambda: recorder.stop_soon("It was asked to stop."))
         control = Control(self.run, recorder.folder.id, handlers)
         watch = Watch(recorder, loop.activity, lambda: loop.thread)
-        recorder.each_round += [control.poll, watch.look]
-        recorder.at_end += [control.close, watch.close]
+        flight = FlightRecorder(recorder, self.flight_plan, self._ask, self._stalls)
+        self._losses = LossCheck(flight.loss)
+        recorder.observers.append(flight.observe)
+        recorder.each_round += [control.poll, watch.look, flight.look]
+        recorder.at_end += [flight.look, control.close, watch.close]
 
     def _ask(self, capture: Capture) -> str | None:
         windows, loop = self._windows, self._loop
@@ -285,6 +308,10 @@ class Profiler:
         refusal = windows.ask(capture)
         loop.look_soon()
         return refusal
+
+    def _stalls(self) -> tuple[int, int]:
+        windows = self._windows
+        return (0, 0) if windows is None else (windows.stall_ns, windows.taken)
 
     def _set_interval(self, interval_ms: int) -> str | None:
         if self._monitor is None:
@@ -424,7 +451,7 @@ class Profiler:
             self._sessions.remove()
         if self._recorder is not None:
             self._recorder.stop()
-        self._loop = self._windows = self._sessions = self._monitor = self._input = None
+        self._loop = self._windows = self._sessions = self._monitor = self._input = self._losses = None
         self._parts = []
 
 

@@ -1,0 +1,156 @@
+"""The flight recorder: a deep window opens by itself after a step that is far too slow, or a loss that is no number.
+
+What happens then is what happens next: a window cannot look back. The always-on rows hold what came before it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stepscope.control import Capture
+from stepscope.errors import StepscopeError
+from stepscope.recorder import Recorder
+from stepscope.schema import Kind
+
+#: Latest steps whose times say what is usual, and how many of them are needed.
+HISTORY, LEAST_HISTORY = 1000, 50
+#: A step is slow if it is above this quantile of the history, this multiple of its median, and exceeds the median by
+#: so much: a window stalls the training for longer than that, so less is not worth one.
+QUANTILE, TIMES_MEDIAN, LEAST_EXCESS_NS = 0.99, 1.5, 20_000_000
+#: Steps after a window that are not looked at: the profiler may still slow them.
+REST_STEPS = 20
+#: Stall of a window that is assumed until one has been taken.
+_ASSUMED_STALL_NS = 500_000_000
+
+_STEP, _OVERHEAD = int(Kind.STEP), int(Kind.OVERHEAD)
+
+
+@dataclass(frozen=True)
+class FlightPlan:
+    """What the flight recorder may do.
+
+    Args:
+        windows: how many windows it opens at most in a recording.
+        time_ratio: it opens none that would bring the stalls of all deep windows above this share of the time since
+            the recording began; the one for a loss that is no number excepted.
+        steps: steps in a window.
+
+    Raises:
+        StepscopeError: a value makes no plan.
+    """
+
+    windows: int = 2
+    time_ratio: float = 0.01
+    steps: int = 3
+
+    def __post_init__(self) -> None:
+        if self.windows < 0 or self.steps < 1 or not 0 <= self.time_ratio <= 1:
+            raise StepscopeError(f"{self!r}: give windows >= 0, steps >= 1 and a time_ratio from 0 to 1.")
+
+
+def as_plan(given: FlightPlan | bool | None, has_windows: bool) -> FlightPlan | None:
+    """The plan that the argument ``flight_recorder`` means; None for it follows whether windows are planned at all."""
+    if isinstance(given, FlightPlan):
+        return given
+    return FlightPlan() if (has_windows if given is None else given) else None
+
+
+class FlightRecorder:
+    """Asks for windows. All methods but ``loss`` are for the writer thread.
+
+    Args:
+        ask: takes the capture, or says why not.
+        stall_ns: what deep windows have cost so far, and how many there were.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        plan: FlightPlan | None,
+        ask: Callable[[Capture], str | None],
+        stall_ns: Callable[[], tuple[int, int]],
+        now_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._recorder = recorder
+        self._plan = plan
+        self._ask = ask
+        self._stall_ns = stall_ns
+        self._now_ns = now_ns
+        self._began_ns = now_ns()
+        self._history: deque[int] = deque(maxlen=HISTORY)
+        self._taken = 0
+        self._capture: Capture | None = None  # the one under way
+        self._rest = 0  # steps that are still not looked at
+        self._bad_loss: dict[str, Any] | None = None
+        self._told_loss = False
+
+    def loss(self, value: float, step: int) -> None:
+        """The training's loss in a step. For any thread."""
+        if not math.isfinite(value) and self._bad_loss is None:
+            self._bad_loss = {"why": "loss_not_finite", "step": step, "value": str(float(value))}
+
+    def observe(self, rows: list[tuple[Any, ...]]) -> None:
+        """Rows as the recorder drains them: (kind, name, start_ns, dur_ns, step, tid, args)."""
+        steps = [(row[3], row[4]) for row in rows if row[0] == _STEP and not row[6]]
+        if self._capture is not None or any(row[0] == _OVERHEAD for row in rows):
+            self._rest = REST_STEPS
+            return
+        if self._rest:
+            rested = min(self._rest, len(steps))
+            self._rest -= rested
+            steps = steps[rested:]
+        if not steps:
+            return
+        if self._plan is not None and len(self._history) >= LEAST_HISTORY:
+            self._judge(max(steps))
+        self._history.extend(dur for dur, _ in steps)
+
+    def look(self) -> None:
+        """After each write."""
+        if self._capture is not None:
+            outcome = self._capture.outcome()
+            if outcome is not None:
+                self._capture = None
+        if self._bad_loss is not None and not self._told_loss:
+            self._told_loss = True
+            self._recorder.note("loss_not_finite", sentence(self._bad_loss))
+            self._open(self._bad_loss)
+
+    def _judge(self, slowest: tuple[int, int]) -> None:
+        dur_ns, step = slowest
+        history = np.fromiter(self._history, np.int64, len(self._history))
+        usual_ns = int(np.median(history))
+        if dur_ns <= max(np.quantile(history, QUANTILE), TIMES_MEDIAN * usual_ns, usual_ns + LEAST_EXCESS_NS):
+            return
+        if self._is_within_budget():
+            self._open({"why": "slow_step", "step": step, "dur_ns": dur_ns, "usual_ns": usual_ns})
+
+    def _is_within_budget(self) -> bool:
+        assert self._plan is not None
+        stall_ns, windows = self._stall_ns()
+        next_ns = stall_ns // windows if windows else _ASSUMED_STALL_NS
+        return stall_ns + next_ns <= self._plan.time_ratio * (self._now_ns() - self._began_ns)
+
+    def _open(self, reason: dict[str, Any]) -> None:
+        if self._plan is None or self._taken >= self._plan.windows:
+            return
+        capture = Capture(self._plan.steps, 0, reason)
+        if self._ask(capture) is None:
+            self._taken += 1
+            self._capture = capture
+
+
+def sentence(reason: dict[str, Any]) -> str:
+    """A reason of ours in words."""
+    if reason.get("why") == "slow_step":
+        times = reason["dur_ns"] / max(1, reason["usual_ns"])
+        took, usual = reason["dur_ns"] / 1e6, reason["usual_ns"] / 1e6
+        return f"Step {reason['step']} took {took:.1f} ms, {times:.1f} times the usual {usual:.1f} ms."
+    return f"The loss was {reason['value']} in step {reason['step']}."
