@@ -1,4 +1,5 @@
-"""The tables of one worker: kernels, operators, modules, memory operations, launches, annotations.
+"""The tables of one worker: kernels, operators, modules, memory operations, allocations, launches,
+annotations.
 
 Each has every occurrence as a row of its own, and groups of them. What a group shows is computed by the functions of
 ``stepscope.analysis`` that the summary is made of.
@@ -15,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from stepscope.schema import Device
+from stepscope.tables.allocations import AllocationTable
 from stepscope.tables.annotations import AnnotationTable
 from stepscope.tables.frame import Frame, Occurrences
 from stepscope.tables.kernels import KernelTable
@@ -35,7 +37,7 @@ class Table(Protocol):
 
     def why_empty(self) -> str | None:
         """A word for why there are no rows, None where there are: no_window, no_device, no_operator, no_module,
-        no_memory_operation, no_launch, no_annotation."""
+        no_memory_operation, no_allocation, no_launch, no_annotation."""
         ...
 
     @property
@@ -51,6 +53,7 @@ TABLES: dict[str, type[Any]] = {
     "operators": OperatorTable,
     "modules": ModuleTable,
     "memory": MemoryOperationTable,
+    "allocations": AllocationTable,
     "launches": LaunchTable,
     "annotations": AnnotationTable,
 }

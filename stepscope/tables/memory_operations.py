@@ -29,8 +29,8 @@ from stepscope.tables.source import Source
 
 _M = meanings(MemoryOperation)
 #: Lower edges of the classes of size; a class reaches up to, not including, the next edge.
-_EDGES = (0, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28)
-_CLASSES = (
+SIZE_EDGES = (0, 1 << 10, 1 << 14, 1 << 18, 1 << 20, 1 << 24, 1 << 28)
+SIZE_CLASSES = (
     "below 1 KiB",
     "1 to 16 KiB",
     "16 to 256 KiB",
@@ -109,8 +109,8 @@ class MemoryOperationTable:
         size, dur = events.bytes[rows], events.dur_ns[rows]
         label: list[tuple[Column, Any]]
         if by == "size":
-            groups = Groups(np.where(size == NONE, 0, np.searchsorted(_EDGES, size, "right")))
-            label = [(SIZE, labels(groups.keys, _CLASSES))]
+            groups = Groups(np.where(size == NONE, 0, np.searchsorted(SIZE_EDGES, size, "right")))
+            label = [(SIZE, labels(groups.keys, SIZE_CLASSES))]
         elif by == "stream":
             code, streams = self._source.stream_of(rows)
             groups = Groups(code)

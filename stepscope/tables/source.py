@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stepscope.analysis.allocations import Allocator, allocators
 from stepscope.analysis.autograd import Autograd, link_backward
 from stepscope.analysis.capture import merge
 from stepscope.analysis.kernel_runs import KernelRuns, kernel_runs
@@ -38,11 +39,12 @@ class Source:
         segments = timeline.segments()
         self.version = timeline.version
         self.origin_ns = timeline.origin_ns
-        self.events: Events = merge([s.events for s in segments if s.base < LIVE_BASE]).events
+        self.capture = merge([s.events for s in segments if s.base < LIVE_BASE])
+        self.events: Events = self.capture.events
         self.live: Events = merge([_on_lanes(s, timeline) for s in segments if s.base >= LIVE_BASE]).events
         known = {device.id: device for device in devices} | timeline.devices
         self._devices = [device for _, device in sorted(known.items())]
-        self._steps = timeline.steps()
+        self.steps = timeline.steps()
 
     # -- analyses -------------------------------------------------------------------------------------
 
@@ -77,6 +79,10 @@ class Source:
     @cached_property
     def owners(self) -> Owners | None:
         return module_owners(self.events, self.backward)
+
+    @cached_property
+    def allocators(self) -> list[Allocator] | None:
+        return allocators(self.capture, self.owners)
 
     # -- columns that several tables have -------------------------------------------------------------
 
@@ -138,7 +144,7 @@ class Source:
     def steps_at(self, at_ns: np.ndarray, told: np.ndarray) -> np.ndarray:
         """The step that rows belong to: the one that their source tells, else that which holds a moment of theirs;
         ``NONE`` outside steps."""
-        number, start, end = self._steps
+        number, start, end = self.steps
         if len(start) == 0:
             return told.copy()
         order = np.argsort(start, kind="stable")

@@ -14,6 +14,7 @@ from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.logdirs import Root
+from stepscope_tensorboard.memory_routes import MemoryRoutes
 from stepscope_tensorboard.panel_routes import PanelRoutes
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.resource_routes import ResourceRoutes
@@ -60,6 +61,7 @@ class Api:
             **StepRoutes(listing, sessions).routes(),
             **PanelRoutes(listing, sessions).routes(),
             **TableRoutes(listing, sessions).routes(),
+            **MemoryRoutes(listing, sessions).routes(),
             **ResourceRoutes(listing, sessions).routes(),
         }
 

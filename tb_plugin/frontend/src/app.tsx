@@ -8,6 +8,7 @@ import { ago, calendar, plural } from "./format";
 import { TABS, type Tab } from "./hash";
 import { nav, navigate, openAllWorkers, openWorker, tab } from "./state";
 import { OneWorkerOnly } from "./tabs/run-one";
+import { MemoryTab } from "./tabs/memory-tab";
 import { ResourcesTab } from "./tabs/resources-tab";
 import { RunResourcesTab } from "./tabs/run-resources";
 import { RunStepsTab } from "./tabs/run-steps";
@@ -26,6 +27,7 @@ const TAB_LABELS: Record<Tab, string> = {
   steps: "Step breakdown",
   timeline: "Timeline",
   tables: "Tables",
+  memory: "Memory",
   resources: "Resources",
 };
 
@@ -207,6 +209,7 @@ function Shown(): JSX.Element {
       {tab.value === "steps" && <StepsTab />}
       {tab.value === "timeline" && <TimelineTab />}
       {tab.value === "tables" && <TablesTab />}
+      {tab.value === "memory" && <MemoryTab />}
       {tab.value === "resources" && <ResourcesTab />}
     </>
   );

@@ -61,6 +61,13 @@ export const DEFINITIONS = {
   memoryReserved: "The most that the allocator had taken from the device. Far above the peak: fragmentation.",
   memoryStart: "Allocated before the first record of the capture: usually parameters, optimizer state and buffers.",
   memoryChange: "Allocated at the end, less what was allocated at the start. Growth from step to step may be a leak.",
+  alive:
+    "Allocations made in the deep window and not freed yet at this moment, and what was allocated before the window began. They add up to the curve.",
+  aliveEarlier:
+    "Allocated in all, less the allocations that are listed: made before the window began, or their records are lost.",
+  afterSteps:
+    "Allocated at the end of each whole step of the deep windows. A leak grows from step to step; so does a cache that fills, and the optimizer's state in its first step.",
+  allocations: "Allocations of all allocators in the deep windows, with the time until they were freed.",
   memoryAtPeak: "What was alive at the moment of the peak, by the operator that allocated it.",
   overhead:
     "Time that the profiler took from the training thread: its hooks in every step, and stalls while a deep window opened, closed or was saved; divided by the time of the steps and the stalls.",

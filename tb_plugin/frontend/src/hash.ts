@@ -6,8 +6,10 @@ import { decodeDashboard, encodeDashboard, INITIAL_DASHBOARD, type DashboardView
 import { decodeTime, encodeTime, INITIAL_TIME, type TimeView } from "./time/view";
 import { decodeTable, encodeTable, INITIAL_TABLE, type TableView } from "./table/view";
 
-export type Tab = "summary" | "steps" | "timeline" | "tables" | "resources";
-export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables", "resources"];
+export type Tab = "summary" | "steps" | "timeline" | "tables" | "memory" | "resources";
+export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables", "memory", "resources"];
+
+const INITIAL_ALLOCATIONS: TableView = { ...INITIAL_TABLE, table: "allocations" };
 
 /** A viewport in absolute time, so that a link stays right whatever the worker's origin. */
 export interface Span {
@@ -46,6 +48,7 @@ export interface ViewState {
   dashboard: DashboardView;
   memory: TimeView;
   resources: TimeView;
+  allocations: TableView;
 }
 
 export type Pair = readonly [number, number];
@@ -95,6 +98,7 @@ export const INITIAL: ViewState = {
   dashboard: INITIAL_DASHBOARD,
   memory: INITIAL_TIME,
   resources: INITIAL_TIME,
+  allocations: INITIAL_ALLOCATIONS,
 };
 
 /** What belongs to one worker: another one has other lanes and slices. */
@@ -112,6 +116,7 @@ export const OF_WORKER = {
   of: null,
   memory: INITIAL_TIME,
   resources: INITIAL_TIME,
+  allocations: INITIAL_ALLOCATIONS,
 } satisfies Partial<ViewState>;
 
 const MOST_LANES = 60; // of a list in the address: links stay short enough to send
@@ -179,6 +184,7 @@ export function decodeState(hash: string): ViewState {
     dashboard: decodeDashboard(get),
     memory: decodeTime(get, "m", decodeSpan),
     resources: decodeTime(get, "r", decodeSpan),
+    allocations: { ...decodeTable((key) => get(`m${key}`)), table: "allocations" },
   };
 }
 
@@ -255,6 +261,7 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   for (const [key, value] of encodeDashboard(state.dashboard)) set(key, value);
   for (const [key, value] of encodeTime(state.memory, "m")) set(key, value);
   for (const [key, value] of encodeTime(state.resources, "r")) set(key, value);
+  for (const [key, value] of encodeTable({ ...state.allocations, table: INITIAL_TABLE.table })) set(`m${key}`, value);
   const parts = [encodeURIComponent(shown || plugin)];
   for (const [key, value] of values) parts.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `#${parts.join("&")}`;

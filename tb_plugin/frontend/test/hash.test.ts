@@ -45,6 +45,7 @@ const full: ViewState = {
     by: "module",
   },
   resources: { ...INITIAL_TIME, last: 300, host: "node-3" },
+  allocations: { ...INITIAL_TABLE, table: "allocations", by: "size", text: "mm" },
 };
 
 test("a state survives the address, to the nanosecond", () => {

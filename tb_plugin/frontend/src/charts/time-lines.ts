@@ -27,12 +27,18 @@ export interface Line {
   filled?: boolean;
 }
 
+/** A point worth a name. */
+export interface Mark {
+  t: number;
+  value: number;
+  text: string;
+}
+
 export interface Plot {
   ctx: CanvasRenderingContext2D;
   width: number;
   height: number;
   range: TimeRange;
-  zero: number; // the time that the axis counts from
   axis: boolean; // time is told below
   theme: Theme;
 }
@@ -60,8 +66,8 @@ export function drawFrame(plot: Plot): void {
   ctx.font = `11px ${CHART_FONT}`;
   ctx.fillStyle = colors.faint;
   ctx.textBaseline = "middle";
-  for (let i = Math.ceil((plot.range.t0 - plot.zero) / step); ; i += 1) {
-    const t = plot.zero + i * step;
+  for (let i = Math.ceil(plot.range.t0 / step); ; i += 1) {
+    const t = i * step;
     if (t > plot.range.t1) break;
     const x = xOf(t, plot.range, width);
     const text = axisDuration(i * step);
@@ -93,7 +99,7 @@ export function scaleOf(lines: readonly Line[]): { most: number; step: number } 
 
 const STEPS = [0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500];
 
-export function drawLines(plot: Plot, lines: readonly Line[]): void {
+export function drawLines(plot: Plot, lines: readonly Line[], marks: readonly Mark[] = []): void {
   const { ctx, width, theme, range } = plot;
   drawFrame(plot);
   if (lines.length === 0) return;
@@ -126,6 +132,18 @@ export function drawLines(plot: Plot, lines: readonly Line[]): void {
     ctx.setLineDash(line.limit ? [4, 3] : []);
     trace(ctx, line, x, y);
     ctx.stroke();
+  }
+  ctx.setLineDash([]);
+  ctx.fillStyle = colors.text;
+  ctx.textBaseline = "middle";
+  for (const mark of marks) {
+    const [px, py] = [x(mark.t), y(mark.value)];
+    ctx.beginPath();
+    ctx.arc(px, py, 3.5, 0, 2 * Math.PI);
+    ctx.fill();
+    const isLeft = px + ctx.measureText(mark.text).width + 14 > width - RIGHT;
+    ctx.textAlign = isLeft ? "right" : "left";
+    ctx.fillText(mark.text, px + (isLeft ? -8 : 8), Math.max(py, TOP + 6));
   }
   ctx.restore();
 }

@@ -14,6 +14,7 @@ export const ONE: Record<TableName, string> = {
   operators: "operator call",
   modules: "module",
   memory: "copy or fill",
+  allocations: "allocation",
   launches: "launch",
   annotations: "region",
 };

@@ -1,6 +1,6 @@
 // Which table is on show, how it is grouped, sorted and filtered, and the row that is open; as keys of the address.
 
-export const TABLES = ["kernels", "operators", "modules", "memory", "launches", "annotations"] as const;
+export const TABLES = ["kernels", "operators", "modules", "memory", "allocations", "launches", "annotations"] as const;
 export type TableName = (typeof TABLES)[number];
 
 /** Rows whose value lies between both ends, in the column's own unit (ns, bytes, 0..1). */

@@ -42,7 +42,7 @@ function Heat({ desk, map }: { desk: TimeDesk; map: CoreMap }): JSX.Element {
       title="CPU cores"
       definition={DEFINITIONS.resources["CPU cores"]}
       basis={`${plural(map.cores.length, "core")} of the host`}
-      data={() => coresData(map, desk.zero)}
+      data={() => coresData(map)}
       testId="resource-cores"
     >
       <TimeCanvas
@@ -87,13 +87,13 @@ function Reading({ desk, map, row }: { desk: TimeDesk; map: CoreMap; row: number
   );
 }
 
-function coresData(map: CoreMap, zero: number): CardData {
+function coresData(map: CoreMap): CardData {
   return {
     columns: [
       { label: "Core", unit: "id" },
-      { label: "From", unit: "ns", title: "Since the first sample." },
+      { label: "From", unit: "ns", title: "Since the beginning of the timeline." },
       { label: "Use", unit: "ratio", title: "Mean of the samples in the column." },
     ],
-    rows: map.cores.flatMap(({ core, mean }) => mean.map((value, i) => [core, map.edges[i] - zero, value])),
+    rows: map.cores.flatMap(({ core, mean }) => mean.map((value, i) => [core, map.edges[i], value])),
   };
 }

@@ -79,7 +79,6 @@ function Curves({ view, answer }: { view: TimeView; answer: ResourceCurves }): J
   const originNs = answer.origin_ns;
   const desk: TimeDesk = {
     range,
-    zero: answer.t0,
     cursor,
     moment: view.moment === null ? null : Number(view.moment - BigInt(originNs)),
     ...zoomed(patchResources, originNs, answer),
@@ -93,7 +92,6 @@ function Curves({ view, answer }: { view: TimeView; answer: ResourceCurves }): J
         view={view}
         range={range}
         all={answer}
-        zero={answer.t0}
         originNs={originNs}
         live={isLive.value}
         onView={patchResources}
@@ -115,7 +113,7 @@ function Curves({ view, answer }: { view: TimeView; answer: ResourceCurves }): J
             key={group.name}
             title={group.name}
             definition={DEFINITIONS.resources[group.name as keyof typeof DEFINITIONS.resources]}
-            data={() => linesData(group.lines, answer.t0)}
+            data={() => linesData(group.lines)}
             testId={`resource-${slug(group.name)}`}
           >
             <TimeLines
@@ -169,18 +167,18 @@ export const unitOf = (unit: Series["unit"], group: string): ChartUnit =>
   unit === "ratio" && group.endsWith("(cores)") ? "cores" : unit;
 
 /** The points of lines as a table. */
-export function linesData(lines: readonly Line[], zero: number): CardData {
+export function linesData(lines: readonly Line[]): CardData {
   const unit = lines[0]?.unit === "cores" ? "number" : (lines[0]?.unit ?? "number");
   return {
     columns: [
       { label: "Of", unit: "text" },
-      { label: "Time", unit: "ns", title: "Since the first sample." },
+      { label: "Time", unit: "ns", title: "Since the beginning of the timeline." },
       { label: "Mean", unit, title: "Of the samples that the point stands for." },
       { label: "Lowest", unit },
       { label: "Highest", unit },
     ],
     rows: lines.flatMap((line) =>
-      line.t.map((t, i) => [line.name, t - zero, line.value[i], line.low?.[i] ?? null, line.high?.[i] ?? null]),
+      line.t.map((t, i) => [line.name, t, line.value[i], line.low?.[i] ?? null, line.high?.[i] ?? null]),
     ),
   };
 }

@@ -60,7 +60,6 @@ function Bands({ view, answer }: { view: TimeView; answer: RunResources }): JSX.
   const range = useMemo(() => rangeOf(view, answer.origin_ns, all), [view, answer, all]);
   const desk: TimeDesk = {
     range,
-    zero: 0,
     cursor,
     moment: view.moment === null ? null : Number(view.moment - BigInt(answer.origin_ns)),
     ...zoomed(patchResources, answer.origin_ns, all),
@@ -73,7 +72,6 @@ function Bands({ view, answer }: { view: TimeView; answer: RunResources }): JSX.
         view={view}
         range={range}
         all={all}
-        zero={0}
         originNs={answer.origin_ns}
         live={isLive.value}
         onView={patchResources}
@@ -105,7 +103,7 @@ function Bands({ view, answer }: { view: TimeView; answer: RunResources }): JSX.
             title={name}
             definition={DEFINITIONS.resources[name as keyof typeof DEFINITIONS.resources]}
             basis={one ? undefined : `Mean of ${of}; the band reaches from the least to the largest of them.`}
-            data={() => linesData(lines, 0)}
+            data={() => linesData(lines)}
             testId={`band-${slug(name)}`}
           >
             <TimeLines

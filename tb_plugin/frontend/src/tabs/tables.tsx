@@ -19,6 +19,7 @@ const LABELS: Record<TableName, string> = {
   operators: "Operators",
   modules: "Modules",
   memory: "Memory operations",
+  allocations: "Allocations",
   launches: "Launches",
   annotations: "Annotations",
 };
@@ -112,7 +113,7 @@ export function TablesTab(): JSX.Element {
 }
 
 /** The columns in the order of the table; those that the view names, if it names any that exist. */
-function shownColumns(answer: RowsAnswer | null, picked: readonly string[] | null): ColumnInfo[] {
+export function shownColumns(answer: RowsAnswer | null, picked: readonly string[] | null): ColumnInfo[] {
   const all = answer?.columns ?? [];
   const chosen = all.filter((column) => picked?.includes(column.key) || column.key === answer?.name);
   return picked && chosen.length > 0 ? chosen : all.filter((column) => column.shown || column.key === answer?.name);
@@ -213,6 +214,15 @@ const EMPTY: Record<string, JSX.Element> = {
     <>
       <p class="state-title">No copy and no fill on a device in this capture</p>
       <p class="state-detail">Allocations are no copies: the Memory tab and the Summary have them.</p>
+    </>
+  ),
+  no_allocation: (
+    <>
+      <p class="state-title">Allocations were not recorded</p>
+      <p class="state-detail">
+        <code>profile_memory=True</code>, an option of stepscope's Profiler and of torch.profiler, records them in deep
+        windows.
+      </p>
     </>
   ),
   no_launch: (

@@ -13,7 +13,6 @@ const LEAST_DRAG = 5; // pixels; less is a click
 /** What the canvases of one page have in common. */
 export interface TimeDesk {
   range: TimeRange;
-  zero: number;
   cursor: Signal<number | null>; // the time under the pointer
   moment: number | null; // the chosen time
   onZoom: (range: TimeRange | null) => void; // null: out to all of it
@@ -46,8 +45,8 @@ export function TimeCanvas(props: {
   }, []);
   useEffect(() => {
     const ctx = canvas.current && prepareCanvas(canvas.current, width, height);
-    if (ctx) props.draw({ ctx, width, height, range, zero: desk.zero, axis, theme: now });
-  }, [width, height, range.t0, range.t1, desk.zero, axis, now, props.draw]);
+    if (ctx) props.draw({ ctx, width, height, range, axis, theme: now });
+  }, [width, height, range.t0, range.t1, axis, now, props.draw]);
 
   const within = (x: number) => Math.max(LEFT, Math.min(width - RIGHT, x));
   const at = (event: PointerEvent) => within(event.offsetX);

@@ -2,7 +2,16 @@
 
 import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
-import { AXIS, drawLines, drawStrips, STRIP_HEIGHT, valueText, type Line, type StripRow } from "../charts/time-lines";
+import {
+  AXIS,
+  drawLines,
+  drawStrips,
+  STRIP_HEIGHT,
+  valueText,
+  type Line,
+  type Mark,
+  type StripRow,
+} from "../charts/time-lines";
 import { duration, plural } from "../format";
 import { PHASE_LABELS, type Phase } from "../kinds";
 import { kindColor, PHASE_COLORS } from "../palette";
@@ -23,7 +32,6 @@ export function TimeToolbar(props: {
   view: TimeView;
   range: TimeRange;
   all: TimeRange;
-  zero: number;
   originNs: string;
   live: boolean;
   onView: (patch: Partial<TimeView>) => void;
@@ -31,7 +39,7 @@ export function TimeToolbar(props: {
   chosen?: { desk: TimeDesk; strips: StripsAnswer | null; room: number }; // room: ns on each side of a moment
   children?: ComponentChildren;
 }): JSX.Element {
-  const { view, range, all, zero, onView, onZoom } = props;
+  const { view, range, all, onView, onZoom } = props;
   const middle = (range.t0 + range.t1) / 2;
   const half = (range.t1 - range.t0) / 2;
   const zoom = (factor: number) => () => onZoom({ t0: middle - half * factor, t1: middle + half * factor });
@@ -58,7 +66,7 @@ export function TimeToolbar(props: {
       <span data-testid="time-range" data-t0={range.t0} data-t1={range.t1}>
         {isWhole
           ? `all ${duration(all.t1 - all.t0)}`
-          : `${duration(range.t0 - zero)} to ${duration(range.t1 - zero)}, ${duration(range.t1 - range.t0)}`}
+          : `${duration(range.t0)} to ${duration(range.t1)}, ${duration(range.t1 - range.t0)}`}
       </span>
       {props.live && (
         <label class="field">
@@ -110,7 +118,7 @@ function Moment(props: {
       : { t0: at - room, t1: at + room };
   return (
     <span class="moment" data-testid="moment">
-      <b>{duration(Math.round(at - desk.zero))}</b>
+      <b>{duration(Math.round(at))}</b>
       {nameAt(strips, at) || <span class="faint">no step</span>}
       <button
         type="button"
@@ -154,13 +162,17 @@ export function zoomed(
 export function TimeLines(props: {
   desk: TimeDesk;
   lines: readonly Line[];
+  marks?: readonly Mark[];
   height: number;
   axis?: boolean;
   label: string;
   testId: string;
 }): JSX.Element {
   const { desk, lines } = props;
-  const draw = useCallback((plot: Parameters<typeof drawLines>[0]) => drawLines(plot, lines), [lines]);
+  const draw = useCallback(
+    (plot: Parameters<typeof drawLines>[0]) => drawLines(plot, lines, props.marks),
+    [lines, props.marks],
+  );
   return (
     <>
       <TimeCanvas
@@ -283,7 +295,7 @@ function Where({ desk, strips }: { desk: TimeDesk; strips: StripsAnswer }): JSX.
         <span class="faint">Point at a chart to read it, drag to zoom, click to choose a moment.</span>
       ) : (
         <>
-          <b>{duration(Math.round(at - desk.zero))}</b> {name || <span class="faint">no step</span>}
+          <b>{duration(Math.round(at))}</b> {name || <span class="faint">no step</span>}
         </>
       )}
     </p>
