@@ -34,6 +34,7 @@ class Basis:
         return ns / self.ns
 
     def gain(self, ns: float, formula: str) -> Gain:
+        ns = min(ns, self.ns)  # work beside or outside of the steps may add up to more than all of them
         return Gain(round(ns / self.steps) if self.steps else None, ns / self.ns, formula)
 
 

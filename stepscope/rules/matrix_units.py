@@ -49,7 +49,7 @@ def matrix_units(case: Case) -> Finding | None:
     ]
     spent_ns = case.kernels_ns(plain)
     ratio = basis.ratio(spent_ns)
-    if ratio < case.limits.matrix_warning:
+    if not spent_ns or ratio < case.limits.matrix_warning:
         return None
     return Finding(
         rule="matrix_units",

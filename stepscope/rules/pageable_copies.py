@@ -24,14 +24,14 @@ def pageable_copies(case: Case) -> Finding | None:
     slow = [o for o in case.rows("memory_operations") if o["direction"] == "HtoD" and o["source"] == "pageable"]
     lost_ns = sum(o["time_ns"] for o in slow)
     ratio = basis.ratio(lost_ns)
-    if ratio < case.limits.pageable_info:
+    if not slow or ratio < case.limits.pageable_info:
         return None
     count = sum(o["count"] for o in slow)
     rate = slow[0]["bytes_per_s"]
     return Finding(
         rule="pageable_copies",
         severity="warning" if ratio >= case.limits.pageable_warning else "info",
-        message=f"{count:,} copies from pageable memory take {fmt.percent(ratio)} of the {basis.what}"
+        message=f"{count:,} copies from pageable memory last {fmt.percent(ratio)} of the {basis.what}"
         f"{f' at {fmt.rate(rate)}' if rate else ''}; each blocks the host.",
         evidence={"pageable_copies_ns": lost_ns, "copies": count, "bytes_per_s": rate},
         fix=["DataLoader(..., pin_memory=True), and batch.to(device, non_blocking=True)."]

@@ -28,9 +28,9 @@ def synchronisation(case: Case) -> Finding | None:
         return None
     lost_ns = case.idle_for_sync_ns
     ratio = basis.ratio(lost_ns)
-    if ratio < case.limits.synchronisation_warning:
-        return None
     calls = (case.worker.get("synchronisation") or {}).get("by_operator") or []
+    if not lost_ns or ratio < case.limits.synchronisation_warning:
+        return None
     worst = max(calls, key=lambda c: c.get("drained_ns") or 0)
     count = sum(c["count"] for c in calls if c.get("drained_ns"))
     who = worst["operator"]

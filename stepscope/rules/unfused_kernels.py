@@ -29,7 +29,7 @@ def unfused_kernels(case: Case) -> Finding | None:
     single = [k for k in case.rows("kernels") if k["kind"] == "compute" and _ELEMENTWISE.search(k["name"])]
     spent_ns, runs = case.kernels_ns(single), sum(k["count"] for k in single)
     ratio = basis.ratio(spent_ns)
-    if ratio < case.limits.unfused_warning:
+    if not spent_ns or ratio < case.limits.unfused_warning:
         return None
     return Finding(
         rule="unfused_kernels",

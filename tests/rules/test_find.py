@@ -1,7 +1,7 @@
 """Order, verdict, thresholds, rules of others, and that missing numbers silence rules instead of breaking them."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given, settings
@@ -31,6 +31,10 @@ def slow(built, at, number):
 
 
 SLOW = case_of(trace(slow))
+
+
+def _pageable(ns):
+    return {"direction": "HtoD", "source": "pageable", "count": 1, "time_ns": ns, "bytes_per_s": None}
 
 
 class TestOrder:
@@ -89,6 +93,14 @@ class TestRobust:
             assert one.message.endswith(".")
             assert one.fix
             assert one.gain is None or 0 <= one.gain.ratio <= 1
+
+    @pytest.mark.parametrize("case", [SLOW, case_of(trace(work)), case_of(trace())])
+    def test_no_rule_fails_where_every_threshold_is_0(self, case):
+        found_in(replace(case, limits=Parameters().with_text([f"{f.name}=0" for f in fields(Parameters)])))
+
+    def test_no_gain_exceeds_the_step(self):
+        beside = SLOW.worker | {"memory_operations": [_pageable(ns=2 * SLOW.deep.ns)]}  # on two streams at once
+        assert found_in(replace(SLOW, worker=beside))["pageable_copies"].gain.ns_per_step == 1_000_000
 
     def test_idle_time_is_told_once(self):
         parts = SLOW.idle_for_input_ns + SLOW.idle_for_sync_ns + SLOW.idle_for_host_ns + SLOW.idle_for_others_ns
