@@ -16,11 +16,11 @@ from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import Annotation
 from stepscope.analysis.collectives import Collective, Communication
 from stepscope.analysis.device_timeline import DeviceTimeline
-from stepscope.analysis.distribution import Distribution
 from stepscope.analysis.gpu import Gpu
+from stepscope.analysis.histogram import Histogram
 from stepscope.analysis.idle import Idle
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
-from stepscope.analysis.launches import CallLaunches, Histogram, Launches
+from stepscope.analysis.launches import CallLaunches, Launches, LaunchHistogram
 from stepscope.analysis.loader import Loader
 from stepscope.analysis.memcpy import Copies, MemoryOperation
 from stepscope.analysis.memory import DeviceMemory
@@ -88,7 +88,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Stages of tf.data", "workers[].tf_data.stages[]", "", TfDataStage),
     ("Launches", "workers[].launches", "", Launches),
     ("Launches by call", "workers[].launches.by_call[]", "", CallLaunches),
-    ("Launch histogram", "workers[].launches.histogram", "launches", Histogram),
+    ("Launch histogram", "workers[].launches.histogram", "launches", LaunchHistogram),
     ("Queue depth", "tables/launches: queues[]", "", QueueDepth),
     ("Operators", "workers[].operators[]", "", Operator),
     ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),
@@ -97,7 +97,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Modules in sampled steps", "workers[].sampled_modules[]", "", SampledModule),
     ("Memory", "workers[].memory[]", "", DeviceMemory),
     ("Annotations", "workers[].annotations[]", "", Annotation),
-    ("Durations in bins", "the viewer's histograms", "", Distribution),
+    ("Durations in bins", "the viewer's histograms", "", Histogram),
     ("One step beside the usual one", "the viewer's Step breakdown", "", Difference),
     ("Trust", "workers[].trust", "", Trust),
     ("Resources", "resources.<host>.<metric>", "that of the metric", Resource),

@@ -32,7 +32,7 @@ EDGES_NS = (0, *(digit * 10**power for power in range(3, 10) for digit in (1, 2,
 
 
 @dataclass(frozen=True)
-class Histogram:
+class LaunchHistogram:
     """Linked launches by how long they took; bin ``i`` holds values from ``edges_ns[i]`` to below the next edge.
 
     Metrics:
@@ -104,7 +104,7 @@ class Launches:
     queue_wait_ns: dict[str, int] | None
     overhead_ns: dict[str, int] | None
     negative: int
-    histogram: Histogram | None
+    histogram: LaunchHistogram | None
     short_kernels: int
     short_kernel_ns: int
     short_call_ns: int
@@ -215,7 +215,9 @@ def launches(events: Events, links: Links, queues: QueueOrder) -> Launches:
         queue_wait_ns=_distribution(wait),
         overhead_ns=_distribution(latency - wait),
         negative=int(np.count_nonzero(times.raw_ns < 0)),
-        histogram=Histogram(list(EDGES_NS), *map(_histogram, (latency, latency - wait, wait))) if has_any else None,
+        histogram=LaunchHistogram(list(EDGES_NS), *map(_histogram, (latency, latency - wait, wait)))
+        if has_any
+        else None,
         short_kernels=int(np.count_nonzero(short)),
         short_kernel_ns=int(took[short].sum()),
         short_call_ns=int(events.dur_ns[call[short]].sum()),

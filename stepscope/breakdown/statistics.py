@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.distribution import distribution
+from stepscope.analysis.histogram import histogram
 from stepscope.analysis.percentiles import nearest_rank
 from stepscope.analysis.steps import Steps
 from stepscope.breakdown.selection import Partition
-from stepscope.summary.distributions import distribution as percentiles
+from stepscope.summary.distributions import distribution
 
 #: A step is an outlier where it takes so many times the median.
 OUTLIER_FACTOR = 1.5
@@ -30,8 +30,8 @@ def statistics(steps: Steps, rows: np.ndarray, partition: Partition) -> dict[str
     """
     complete = rows[steps.complete[rows]]
     ns = partition.whole_ns[complete]
-    time = percentiles([ns])
-    found = distribution(ns)
+    time = distribution([ns])
+    found = histogram(ns)
     divided = rows[partition.measured[rows]]
     limit = None if time is None else OUTLIER_FACTOR * time["p50"]
     outliers = complete[:0] if limit is None else complete[ns > limit]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.distribution import Distribution, distribution
+from stepscope.analysis.histogram import Histogram, histogram
 from stepscope.tables.frame import Frame, Occurrences
 
 _BINS = 40
@@ -24,7 +24,7 @@ class Details:
     dur_ns: np.ndarray
     median: int | None
     slowest: int | None
-    histogram: Distribution | None
+    histogram: Histogram | None
 
 
 def row_of(frame: Frame, id: int, occurrences: Occurrences) -> int | None:
@@ -50,5 +50,5 @@ def details(frame: Frame, row: int, occurrences: Occurrences) -> Details:
         dur_ns=dur,
         median=int(by_length[(len(at) - 1) // 2]) if len(at) else None,
         slowest=int(np.argmax(dur)) if len(at) else None,
-        histogram=distribution(dur, _BINS),
+        histogram=histogram(dur, _BINS),
     )

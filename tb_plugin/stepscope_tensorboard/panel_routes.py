@@ -7,10 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from stepscope.analysis.annotations import durations_of
-from stepscope.analysis.distribution import distribution
+from stepscope.analysis.histogram import histogram
 from stepscope.schema import Events, Kind
 from stepscope.summary import Analysis
-from stepscope.summary.distributions import distribution as percentiles
+from stepscope.summary.distributions import distribution
 from stepscope_tensorboard.answers import Answer, json_answer
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
@@ -104,13 +104,13 @@ def histogram_impl(name: str, live: Events, deep: Events, bins: int) -> dict[str
         for one in names:
             found = durations_of(one, live, deep, *kinds)
             if len(found):
-                spread = distribution(found, bins)
+                spread = histogram(found, bins)
                 return {
                     "name": name,
                     "kind": kind,
                     "count": len(found),
                     "total_ns": int(found.sum()),
-                    "time_ns": percentiles([found]),
+                    "time_ns": distribution([found]),
                     "histogram": None if spread is None else asdict(spread),
                 }
     return {"name": name, "kind": None, "count": 0, "total_ns": None, "time_ns": None, "histogram": None}

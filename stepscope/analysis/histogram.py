@@ -15,7 +15,7 @@ _FAR = 4
 
 
 @dataclass(frozen=True)
-class Distribution:
+class Histogram:
     """Durations in bins of equal width.
 
     Bin ``i`` holds those from ``edges_ns[i]`` up to, not including, ``edges_ns[i + 1]``; the last one holds its upper
@@ -35,7 +35,7 @@ class Distribution:
     longest_ns: int
 
 
-def distribution(durations_ns: np.ndarray, bins: int = 30) -> Distribution | None:
+def histogram(durations_ns: np.ndarray, bins: int = 30) -> Histogram | None:
     """A histogram of durations, from the shortest on; None without any.
 
     Edges are whole ns, so there are fewer bins than asked for where the durations span fewer ns.
@@ -50,4 +50,4 @@ def distribution(durations_ns: np.ndarray, bins: int = 30) -> Distribution | Non
     inside = durations_ns[durations_ns <= edges[-1]]
     at = np.minimum(np.searchsorted(edges, inside, "right") - 1, len(edges) - 2)
     count = np.bincount(at, minlength=len(edges) - 1).tolist()
-    return Distribution(edges, count, len(durations_ns) - len(inside), longest)
+    return Histogram(edges, count, len(durations_ns) - len(inside), longest)
