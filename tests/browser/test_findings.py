@@ -18,10 +18,23 @@ def test_the_page_tells_what_the_command_tells(open_page: Open, address: str, su
     verdict = page.frame.get_by_test_id("verdict")
     verdict.wait_for()
     assert expected["verdict"]["sentence"] in verdict.inner_text()
+    others = [f for f in expected["findings"] if f["rule"] != expected["verdict"]["rule"]]
     shown = page.frame.locator(".finding")
-    assert [row.get_attribute("data-severity") for row in shown.all()] == [f["severity"] for f in expected["findings"]]
-    messages = page.frame.locator(".finding-message").all_inner_texts()
-    assert messages == [f["message"] for f in expected["findings"]]
+    assert [row.get_attribute("data-severity") for row in shown.all()] == [f["severity"] for f in others]
+    assert page.frame.locator(".finding-message").all_inner_texts() == [f["message"] for f in others]
+
+
+def test_the_verdict_opens_to_its_evidence(open_page: Open, address: str, summary: Summary) -> None:
+    expected = summary("gpu")
+    (finding,) = (f for f in expected["findings"] if f["rule"] == expected["verdict"]["rule"])
+    page = open_page(address, run="gpu")
+    verdict = page.frame.get_by_test_id("verdict")
+    more = page.frame.get_by_test_id("verdict-more")
+    more.press("Enter")
+    assert more.get_attribute("aria-expanded") == "true"
+    assert verdict.locator(".fixes li").all_inner_texts() == finding["fix"]
+    told = [cell.get_attribute("data-value") for cell in verdict.locator(".evidence td").all()]
+    assert str(next(iter(finding["evidence"].values()))) in told
 
 
 def test_a_finding_opens_by_key_and_leads_to_the_kernel(open_page: Open, address: str, summary: Summary) -> None:

@@ -239,6 +239,15 @@ export interface ModuleRow {
   backward_device_self_ns: number | null;
 }
 
+/** Host time of a module's forward calls, summed over the steps that the always-on stream looked at. */
+export interface SampledModuleRow {
+  name: string;
+  steps: number;
+  calls: number;
+  forward_host_total_ns: number;
+  forward_host_self_ns: number;
+}
+
 export interface Overhead {
   stall_ns: number;
   hook_ns_per_step: number | null;
@@ -302,6 +311,7 @@ export interface WorkerSummary {
   memory_operations: MemoryOperationRow[] | null;
   modules: ModuleRow[] | null;
   modules_total: number | null;
+  sampled_modules: SampledModuleRow[] | null;
   trust: Trust | null;
   timeline_ns: Record<string, number | null> | null;
   activity_time_ns: Record<string, number | null> | null;

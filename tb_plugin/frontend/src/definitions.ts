@@ -77,6 +77,8 @@ export const DEFINITIONS = {
   moduleBackward:
     "Device time of the backward nodes whose forward operator ran inside the module, inner modules included.",
   moduleHost: "Time on the host inside the module's calls, without the modules that it calls.",
+  sampledModules:
+    "The always-on stream looks at two steps in 50. Host time of the forward calls; on a GPU that is what launching takes.",
   trust: "What all notes mean for the numbers, in one sentence.",
   strips: "Steps and phases as the hook recorded them; those narrower than a pixel are drawn as one.",
   resources: {
@@ -122,8 +124,6 @@ export const DEFINITIONS = {
     validation: "Evaluation between training steps.",
     other: "The rest of the step: logging, metrics, Python in the loop.",
   },
-  kernelTotal: "Sum of the durations of all runs of this kernel.",
-  kernelShare: "This kernel's total, divided by the total of all kernels in the list.",
   mean: "Total divided by the number of runs.",
   count: "Number of runs in the capture.",
   hostSelf: "Time on the host inside this operator and outside the operators it calls.",

@@ -11,6 +11,7 @@ const through = (view: DashboardView) => {
 test("what the panels show survives the address", () => {
   const full: DashboardView = {
     kernels: 40,
+    list: "modules",
     histograms: ['step "1", <b>\n', "‮evil", "=cmd|x"],
     host: true,
     range: { first: 3, last: 1_000_000 },
@@ -27,6 +28,7 @@ test("what the panels show survives the address", () => {
 test("an address that says it wrongly says nothing", () => {
   const wrong = new Map([
     ["k", "0"],
+    ["list", "kernels"],
     ["hist", '{"a":1}'],
     ["range", "7-3"],
     ["step", "-1"],

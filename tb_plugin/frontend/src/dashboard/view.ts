@@ -1,7 +1,12 @@
 // What the panels of the Summary tab and the Step breakdown show, as keys of the address.
 
+/** Lists of where the work comes from. */
+export const HOT_LISTS = ["operators", "modules", "annotations"] as const;
+export type HotList = (typeof HOT_LISTS)[number];
+
 export interface DashboardView {
   kernels: number; // how many are shown apart
+  list: HotList | null; // null: the first that has rows
   histograms: readonly string[]; // names of annotations
   host: boolean; // steps end with their marker instead of their device work
   range: Range | null; // the steps that the statistics are of
@@ -23,6 +28,7 @@ const MOST_HISTOGRAMS = 12;
 
 export const INITIAL_DASHBOARD: DashboardView = {
   kernels: DEFAULT_KERNELS,
+  list: null,
   histograms: [],
   host: false,
   range: null,
@@ -37,8 +43,10 @@ export const ofOtherRun = (view: DashboardView): DashboardView => ({ ...view, ra
 
 export function decodeDashboard(get: (key: string) => string | null): DashboardView {
   const flame = get("flame");
+  const list = get("list") as HotList | null;
   return {
     kernels: Math.min(Math.max(position(get("k")) ?? DEFAULT_KERNELS, 1), MOST_KERNELS),
+    list: list !== null && HOT_LISTS.includes(list) ? list : null,
     histograms: [...new Set(texts(get("hist")))].slice(0, MOST_HISTOGRAMS),
     host: get("host") === "1",
     range: decodeRange(get("range")),
@@ -52,13 +60,14 @@ export function decodeDashboard(get: (key: string) => string | null): DashboardV
 export function encodeDashboard(view: DashboardView): [string, string | null][] {
   return [
     ["k", view.kernels === DEFAULT_KERNELS ? null : String(view.kernels)],
-    ["hist", list(view.histograms)],
+    ["list", view.list],
+    ["hist", jsonList(view.histograms)],
     ["host", view.host ? "1" : null],
     ["range", view.range && `${view.range.first}-${view.range.last}`],
     ["step", view.step === null ? null : String(view.step)],
     ["flame", view.flame],
     ["each", view.each ? "1" : null],
-    ["module", list(view.module)],
+    ["module", jsonList(view.module)],
   ];
 }
 
@@ -71,7 +80,7 @@ function decodeRange(text: string | null): Range | null {
 }
 
 /** Names as a JSON list: they may hold any character. */
-const list = (names: readonly string[]) => (names.length ? JSON.stringify(names) : null);
+const jsonList = (names: readonly string[]) => (names.length ? JSON.stringify(names) : null);
 
 function texts(text: string | null): string[] {
   try {

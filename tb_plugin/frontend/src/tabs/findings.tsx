@@ -1,4 +1,4 @@
-// All findings: what is slow, why that is believed, what to do, what it would gain, and where to look.
+// Findings: what is slow, why that is believed, what to do, what it would gain, and where to look.
 
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
@@ -17,16 +17,20 @@ interface At {
   originNs: string;
 }
 
-/** Nothing where no rule has anything to tell: the verdict then says what bounds the step. */
-export function Findings({ findings, at, originNs }: { findings: readonly Finding[] } & At): JSX.Element | null {
-  if (findings.length === 0) return null;
+/** All but the one that the verdict above tells in full; nothing where there is no other. */
+export function Findings(
+  props: { findings: readonly Finding[]; but: string | null /* its rule */ } & At,
+): JSX.Element | null {
+  const { findings, but, at, originNs } = props;
+  const others = findings.filter((finding) => finding.rule !== but);
+  if (others.length === 0) return null;
   return (
     <section class="card" data-testid="findings">
       <h2 title={DEFINITION}>
-        Findings <span class="faint">{findings.length}</span>
+        {others.length < findings.length ? "Other findings" : "Findings"} <span class="faint">{others.length}</span>
       </h2>
       <ul class="findings">
-        {findings.map((finding) => (
+        {others.map((finding) => (
           <Row key={finding.rule} finding={finding} at={at} originNs={originNs} />
         ))}
       </ul>
@@ -57,35 +61,40 @@ function Row({ finding, at, originNs }: { finding: Finding } & At): JSX.Element 
         </span>
         <Icon shape="chevron" />
       </button>
-      {isOpen && (
-        <div class="finding-body" id={id}>
-          <div>
-            <h3>What to do</h3>
-            <ol class="fixes">
-              {finding.fix.map((fix) => (
-                <li key={fix}>{fix}</li>
-              ))}
-            </ol>
-            {at && finding.places.length > 0 && (
-              <p class="places">
-                {finding.places.map((place) => (
-                  <PlaceButton
-                    key={`${place.what} ${place.name} ${place.start_ns}`}
-                    place={place}
-                    at={at}
-                    originNs={originNs}
-                  />
-                ))}
-              </p>
-            )}
-          </div>
-          <div>
-            <h3>Why</h3>
-            <Evidence finding={finding} />
-          </div>
-        </div>
-      )}
+      {isOpen && <FindingBody finding={finding} id={id} at={at} originNs={originNs} />}
     </li>
+  );
+}
+
+/** What to do and where to look, beside why that is believed. */
+export function FindingBody({ finding, id, at, originNs }: { finding: Finding; id: string } & At): JSX.Element {
+  return (
+    <div class="finding-body" id={id}>
+      <div>
+        <h3>What to do</h3>
+        <ol class="fixes">
+          {finding.fix.map((fix) => (
+            <li key={fix}>{fix}</li>
+          ))}
+        </ol>
+        {at && finding.places.length > 0 && (
+          <p class="places">
+            {finding.places.map((place) => (
+              <PlaceButton
+                key={`${place.what} ${place.name} ${place.start_ns}`}
+                place={place}
+                at={at}
+                originNs={originNs}
+              />
+            ))}
+          </p>
+        )}
+      </div>
+      <div>
+        <h3>Why</h3>
+        <Evidence finding={finding} />
+      </div>
+    </div>
   );
 }
 

@@ -1,152 +1,95 @@
-// Where the work is: the top kernels, operators, modules and annotations.
+// Where the work comes from: the top operators, modules and annotations.
 
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
-import type { AnnotationRow, KernelRow, ModuleRow, OperatorRow, WorkerSummary } from "../api";
+import { useMemo } from "preact/hooks";
+import type { AnnotationRow, ModuleRow, OperatorRow, SampledModuleRow, WorkerSummary } from "../api";
+import type { HotList } from "../dashboard/view";
 import { DEFINITIONS } from "../definitions";
-import { count, duration, exact, percent, plural } from "../format";
+import { count, digits, duration, exact, plural } from "../format";
+import { adjustDashboard, nav } from "../state";
 import { Meter } from "../ui/meter";
 import { ROW_HEIGHT, Table, type Column } from "../ui/table";
 import { Absent } from "../ui/states";
 import { Toggle } from "../ui/toggle";
+import { AllInTables } from "./all-in-tables";
 
 const MOST_ROWS = 12;
 
-type View = "kernels" | "operators" | "modules" | "annotations";
-
-const LABELS: Record<View, string> = {
-  kernels: "Kernels",
+const LABELS: Record<HotList, string> = {
   operators: "Operators",
   modules: "Modules",
   annotations: "Annotations",
 };
 
 export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element {
-  const rows = {
-    kernels: worker.kernels ?? [],
-    operators: worker.operators ?? [],
-    modules: worker.modules ?? [],
-    annotations: worker.annotations ?? [],
+  const deep = worker.modules ?? [];
+  const sampled = deep.length === 0 ? (worker.sampled_modules ?? []) : [];
+  const listed: Record<HotList, number> = {
+    operators: worker.operators?.length ?? 0,
+    modules: deep.length + sampled.length,
+    annotations: worker.annotations?.length ?? 0,
   };
-  const views = Object.keys(LABELS) as View[];
-  const [chosen, choose] = useState<View | null>(null);
-  const view = chosen ?? views.find((name) => rows[name].length > 0) ?? "kernels";
-  const listed = rows[view].length;
+  const views = Object.keys(LABELS) as HotList[];
+  const chosen = nav.value.dashboard.list;
+  const has = (name: HotList | null): name is HotList => name !== null && listed[name] > 0;
+  const view = has(chosen) ? chosen : views.find(has);
   const totals = {
-    kernels: worker.kernel_count,
     operators: worker.operator_count,
     // The list has an entry more, for what belongs to no module.
     modules: worker.modules_total === null ? null : worker.modules_total + 1,
     annotations: worker.annotation_count,
   };
-  const total = totals[view] ?? listed;
   return (
-    <section class="card flush">
+    <section class="card flush" aria-label="Operators, modules and annotations">
       <div class="card-head">
         <Toggle
           label="List"
-          value={view}
-          choices={views.map((name) => ({
-            value: name,
-            label: LABELS[name],
-            off: rows[name].length === 0 && NONE[name],
-          }))}
-          onChoose={(name) => choose(name as View)}
+          value={view ?? "operators"}
+          choices={views.map((name) => ({ value: name, label: LABELS[name], off: listed[name] === 0 && NONE[name] }))}
+          onChoose={(name) => adjustDashboard({ list: name as HotList })}
         />
-        <span class="card-note">
-          {total > listed ? `the first ${count(listed)} of ${count(total)}` : plural(listed, view.slice(0, -1))}
-        </span>
+        {view && (
+          <span class="card-note">
+            {view === "modules" && sampled.length > 0 ? (
+              <span title={DEFINITIONS.sampledModules} data-testid="sampled-basis">
+                host times in {plural(Math.max(...sampled.map((row) => row.steps)), "sampled step")}, no deep window
+                tells modules
+              </span>
+            ) : (
+              <>
+                {rowsText(listed[view], totals[view], view)} <AllInTables table={view} />
+              </>
+            )}
+          </span>
+        )}
       </div>
-      {listed === 0 ? (
-        <Absent>No step was captured in depth, so single kernels and operators are not known yet.</Absent>
-      ) : view === "kernels" ? (
-        <Kernels rows={rows.kernels} />
+      {!view ? (
+        <Absent>No step was captured in depth, so single operators are not known yet.</Absent>
       ) : view === "operators" ? (
-        <Operators rows={rows.operators} />
-      ) : view === "modules" ? (
-        <Modules rows={rows.modules} />
+        <Operators rows={worker.operators ?? []} />
+      ) : view === "annotations" ? (
+        <Annotations rows={worker.annotations ?? []} />
+      ) : sampled.length > 0 ? (
+        <SampledModules rows={sampled} />
       ) : (
-        <Annotations rows={rows.annotations} />
+        <Modules rows={deep} />
       )}
     </section>
   );
 }
 
-const NONE: Record<View, string> = {
-  kernels: "Nothing ran on a device in the capture",
+const rowsText = (listed: number, total: number | null, view: HotList) =>
+  total !== null && total > listed
+    ? `the first ${count(listed)} of ${count(total)}`
+    : plural(listed, view.slice(0, -1));
+
+const NONE: Record<HotList, string> = {
   operators: "The capture holds no host operators",
   modules: "The capture tells no modules: record it with_stack (PyTorch), or with name scopes (TensorFlow, JAX)",
   annotations: "The code names no regions: stepscope.annotate does",
 };
 
 const tableHeight = (rows: number) => (Math.min(rows, MOST_ROWS) + 1) * ROW_HEIGHT + 4;
-
-function Kernels({ rows }: { rows: KernelRow[] }): JSX.Element {
-  const columns = useMemo(() => kernelColumns(rows), [rows]);
-  return (
-    <Table
-      name="Kernels"
-      testId="kernel"
-      count={rows.length}
-      columns={columns}
-      initial={{ key: "total", descending: true }}
-      height={tableHeight(rows.length)}
-      version={rows}
-    />
-  );
-}
-
-function kernelColumns(rows: KernelRow[]): Column[] {
-  const total = rows.reduce((sum, row) => sum + row.total_ns, 0);
-  const share = (i: number) => (total > 0 ? rows[i].total_ns / total : null);
-  return [
-    { key: "name", label: "Kernel", value: (i) => rows[i].name, hint: (i) => rows[i].name },
-    {
-      key: "kind",
-      label: "Kind",
-      width: 128,
-      value: (i) => kernelKind(rows[i]),
-      hint: (i) => kernelHint(rows[i]),
-    },
-    time("total", "Total", DEFINITIONS.kernelTotal, (i) => rows[i].total_ns),
-    {
-      key: "share",
-      label: "Share",
-      title: DEFINITIONS.kernelShare,
-      numeric: true,
-      value: share,
-      cell: (i) => <Meter ratio={share(i)} />,
-    },
-    {
-      key: "count",
-      label: "Count",
-      title: DEFINITIONS.count,
-      numeric: true,
-      value: (i) => rows[i].count,
-      cell: (i) => count(rows[i].count),
-    },
-    time("mean", "Mean", DEFINITIONS.mean, (i) => rows[i].mean_ns),
-    time("min", "Shortest", "The shortest run.", (i) => rows[i].min_ns),
-    time("max", "Longest", "The longest run.", (i) => rows[i].max_ns),
-  ];
-}
-
-/** Communication, or the precision with the mark of Tensor Cores: what the kernel is good for. */
-function kernelKind(row: KernelRow): string {
-  if (row.kind === "communication") return "communication";
-  if (row.precision === null || row.precision === "other") return "compute";
-  return `${row.precision}${row.matrix_units ? ", Tensor Core" : ""}`;
-}
-
-function kernelHint(row: KernelRow): string {
-  const facts = [
-    row.precision === null ? null : `Precision of its arithmetic, estimated: ${row.precision}`,
-    row.matrix_units ? "Its name tells of Tensor or Matrix Cores" : null,
-    row.occupancy === null ? null : `Achieved occupancy, estimated: ${percent(row.occupancy)}`,
-    row.blocks_per_sm === null ? null : `Blocks per multiprocessor: ${row.blocks_per_sm}`,
-  ];
-  return facts.filter(Boolean).join("\n") || "Nothing more is told of this kernel";
-}
 
 function Operators({ rows }: { rows: OperatorRow[] }): JSX.Element {
   const columns = useMemo(() => operatorColumns(rows), [rows]);
@@ -259,6 +202,55 @@ function moduleColumns(rows: ModuleRow[]): Column[] {
       : []),
     time("host-self", "Host self", DEFINITIONS.moduleHost, (i) => rows[i].forward_host_self_ns),
     time("host-total", "Host total", "Time on the host inside the calls.", (i) => rows[i].forward_host_total_ns),
+  ];
+}
+
+/** Of the always-on stream: a mean over the steps in which the module was called. */
+function SampledModules({ rows }: { rows: SampledModuleRow[] }): JSX.Element {
+  const columns = useMemo(() => sampledColumns(rows), [rows]);
+  return (
+    <Table
+      name="Modules"
+      testId="module"
+      count={rows.length}
+      columns={columns}
+      initial={{ key: "total", descending: true }}
+      height={tableHeight(rows.length)}
+      version={rows}
+    />
+  );
+}
+
+function sampledColumns(rows: SampledModuleRow[]): Column[] {
+  const all = rows.reduce((sum, row) => sum + row.forward_host_self_ns, 0);
+  const share = (i: number) => (all > 0 ? rows[i].forward_host_self_ns / all : null);
+  const calls = (i: number) => rows[i].calls / rows[i].steps;
+  return [
+    { key: "name", label: "Module", value: (i) => rows[i].name, hint: (i) => rows[i].name },
+    {
+      key: "calls",
+      label: "Calls a step",
+      title: "Forward calls, divided by the sampled steps in which the module was called.",
+      numeric: true,
+      value: calls,
+      cell: (i) => digits(calls(i)),
+      hint: (i) => `${plural(rows[i].calls, "call")} in ${plural(rows[i].steps, "sampled step")}`,
+    },
+    time("self", "Host self a step", DEFINITIONS.moduleHost, (i) => rows[i].forward_host_self_ns / rows[i].steps),
+    {
+      key: "share",
+      label: "Share",
+      title: "Host self time, divided by that of all modules in the list.",
+      numeric: true,
+      value: share,
+      cell: (i) => <Meter ratio={share(i)} />,
+    },
+    time(
+      "total",
+      "Host total a step",
+      "Time on the host inside the forward calls.",
+      (i) => rows[i].forward_host_total_ns / rows[i].steps,
+    ),
   ];
 }
 

@@ -1,14 +1,18 @@
-// In words: whether a worker of a run is slow, which one, in what, and what it costs.
+// In words: whether a worker of a run is slow, which one, in what, and what it costs. Where a rule found the same, with
+// what the rule tells of it.
 
 import { Fragment, type JSX } from "preact";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, percent, plural } from "../format";
 import { bySlowness, measureLabel, rankName, reasonText, signed, type RunSummary } from "../run";
 import { openWorker } from "../state";
+import { Banner } from "./verdict";
 
 const MOST_NAMED = 8;
 const MOST_OTHERS = 3;
 const NOTABLE = 0.02; // of the median step
+/** The rule that tells of the same; the list of findings leaves it to this part of the page. */
+export const STRAGGLER = "straggler";
 const UNEVEN = 0.03; // of the slowest worker's time: below it the differences are those of any machine
 
 export function Verdict({ run }: { run: RunSummary }): JSX.Element {
@@ -23,22 +27,29 @@ export function Verdict({ run }: { run: RunSummary }): JSX.Element {
   }
   const worst = slowestRank(run);
   const uneven = (found.ratio ?? 0) >= UNEVEN;
+  const straggler = run.findings.find((finding) => finding.rule === STRAGGLER) ?? null;
+  const sentence =
+    uneven && worst !== null ? (
+      <>
+        <button type="button" class="text-link" onClick={() => openWorker(run.run, ranks.worker[worst])}>
+          {rankName(ranks, worst)}
+        </button>{" "}
+        holds the others up: it is the slowest in {count(ranks.slowest[worst])} of {plural(found.steps, "step")},{" "}
+        {signed(ranks.delta_ns[worst])} a step against the median worker
+        {reasonText(ranks, worst) && <>, mostly in {reasonText(ranks, worst)}</>}.
+      </>
+    ) : (
+      (straggler?.message ?? "The workers are even: no worker is slow in a way that matters.")
+    );
   return (
     <div class="run-verdict" data-testid="run-verdict">
-      <p>
-        {uneven && worst !== null ? (
-          <>
-            <button type="button" onClick={() => openWorker(run.run, ranks.worker[worst])}>
-              {rankName(ranks, worst)}
-            </button>{" "}
-            holds the others up: it is the slowest in {count(ranks.slowest[worst])} of {plural(found.steps, "step")},{" "}
-            {signed(ranks.delta_ns[worst])} a step against the median worker
-            {reasonText(ranks, worst) && <>, mostly in {reasonText(ranks, worst)}</>}.
-          </>
-        ) : (
-          <>The workers are even: no worker is slow in a way that matters.</>
-        )}
-      </p>
+      {straggler ? (
+        <Banner severity={straggler.severity} finding={straggler} at={null} originNs="0" sentence={sentence}>
+          {null}
+        </Banner>
+      ) : (
+        <p>{sentence}</p>
+      )}
       <Others run={run} but={uneven ? worst : null} />
       <p class="faint" title={DEFINITIONS.imbalance}>
         In each step the slowest worker takes {duration(found.excess_ns)} ({percent(found.ratio)} of its time) more than
@@ -67,11 +78,11 @@ function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Elem
   notable.sort((a, b) => (ranks.excess_ns[b] ?? 0) - (ranks.excess_ns[a] ?? 0));
   return (
     <p data-testid="run-others">
-      {but === null ? "Beyond" : "Also beyond"} the median worker:{" "}
+      {but === null ? "Furthest beyond" : "Also beyond"} the median worker, a step:{" "}
       {notable.slice(0, MOST_OTHERS).map((i, at) => (
         <Fragment key={ranks.worker[i]}>
           {at > 0 && "; "}
-          <button type="button" onClick={() => openWorker(run.run, ranks.worker[i])}>
+          <button type="button" class="text-link" onClick={() => openWorker(run.run, ranks.worker[i])}>
             {rankName(ranks, i)}
           </button>
           : {reasonText(ranks, i)}

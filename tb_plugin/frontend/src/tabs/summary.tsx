@@ -24,7 +24,12 @@ export function SummaryTab(): JSX.Element {
               originNs={answer.origin_ns}
             />
             <Tiles answer={answer} steps={overview.now.value.value} />
-            <Findings findings={answer.findings ?? []} at={key.value} originNs={answer.origin_ns} />
+            <Findings
+              findings={answer.findings ?? []}
+              but={answer.verdict?.rule ?? null}
+              at={key.value}
+              originNs={answer.origin_ns}
+            />
             <Panels answer={answer} />
             <Notes worker={answer.worker} refused={answer.refused} />
           </>

@@ -10,6 +10,7 @@ import { halves } from "../table/cells";
 import { Card, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
+import { AllInTables } from "./all-in-tables";
 
 type By = "time" | "count";
 
@@ -53,12 +54,15 @@ function TopCard({ by }: { by: By }): JSX.Element {
 function Basis({ answer, by }: { answer: Answer; by: By }): JSX.Element {
   const kernels = plural(answer.kernel_count ?? 0, "kernel");
   return by === "time" ? (
-    <span title={exact(answer.total_ns)}>
-      {duration(answer.total_ns)} in {plural(answer.runs ?? 0, "run")} of {kernels}
-    </span>
+    <>
+      <span title={exact(answer.total_ns)}>
+        {duration(answer.total_ns)} in {plural(answer.runs ?? 0, "run")} of {kernels}
+      </span>
+      , <AllInTables table="kernels" />
+    </>
   ) : (
     <>
-      {plural(answer.runs ?? 0, "launch", "launches")} of {kernels}
+      {plural(answer.runs ?? 0, "launch", "launches")} of {kernels}, <AllInTables table="kernels" sort="count" />
     </>
   );
 }

@@ -1,10 +1,11 @@
-// The banner on top of the Summary tab: what is slow here, and what to do first.
+// The banner on top of the Summary tab: what is slow here, what to do first, and, opened, all that speaks for it.
 
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { Finding, Verdict as VerdictData, WorkerKey } from "../api";
 import { gainText, SEVERITY_WORDS } from "../findings";
-import { SeverityIcon } from "../ui/icons";
-import { PlaceButton } from "./findings";
+import { Icon, SeverityIcon } from "../ui/icons";
+import { FindingBody, PlaceButton } from "./findings";
 
 export function Verdict(props: {
   verdict: VerdictData | null;
@@ -14,41 +15,64 @@ export function Verdict(props: {
 }): JSX.Element | null {
   const { verdict, findings, at, originNs } = props;
   if (!verdict) return null;
-  const finding = findings.find((one) => one.rule === verdict.rule);
-  const gain = finding && gainText(finding);
+  const finding = findings.find((one) => one.rule === verdict.rule) ?? null;
+  const bound = verdict.bound && <p class="faint">{verdict.bound.sentence}</p>;
+  return (
+    <Banner severity={verdict.severity} finding={finding} at={at} originNs={originNs} sentence={verdict.sentence}>
+      {finding ? bound : <p class="faint">{quietText(verdict, findings.length)}</p>}
+    </Banner>
+  );
+}
+
+/** `finding`: what the sentence tells in short; its evidence is one click away. */
+export function Banner(props: {
+  severity: VerdictData["severity"];
+  finding: Finding | null;
+  at: WorkerKey | null;
+  originNs: string;
+  sentence: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { severity, finding, at, originNs } = props;
+  const [isOpen, setOpen] = useState(false);
   const [place] = finding?.places ?? [];
   return (
-    <section
-      class={`verdict ${verdict.severity}`}
-      aria-label="Verdict"
-      data-testid="verdict"
-      data-rule={verdict.rule ?? ""}
-    >
-      <SeverityIcon severity={verdict.severity} />
+    <section class={`verdict ${severity}`} aria-label="Verdict" data-testid="verdict" data-rule={finding?.rule ?? ""}>
+      <SeverityIcon severity={severity} />
       <div class="verdict-text">
         <p class="verdict-sentence">
-          <b>{SEVERITY_WORDS[verdict.severity]}.</b> {verdict.sentence}
+          <b>{SEVERITY_WORDS[severity]}.</b> {props.sentence}
         </p>
-        {finding ? (
-          <>
-            <p>
-              <span class="faint">Do first:</span> {finding.fix[0]}
-            </p>
-            {verdict.bound && <p class="faint">{verdict.bound.sentence}</p>}
-          </>
-        ) : (
-          <p class="faint">{quietText(verdict, findings.length)}</p>
+        {finding && (
+          <p>
+            <span class="faint">Do first:</span> {finding.fix[0]}
+          </p>
         )}
+        {props.children}
       </div>
       {finding && (
         <div class="verdict-side">
           <p title={finding.gain?.formula}>
-            <span class="faint">Gain</span> {gain ?? "not known"}
+            <span class="faint">Gain</span> {gainText(finding) ?? "not known"}
           </p>
           <p class="faint">Confidence {finding.confidence}</p>
-          {place && at && <PlaceButton place={place} at={at} originNs={originNs} short />}
+          <p class="verdict-buttons">
+            <button
+              type="button"
+              class="text-button"
+              aria-expanded={isOpen}
+              aria-controls="verdict-body"
+              data-testid="verdict-more"
+              onClick={() => setOpen(!isOpen)}
+            >
+              Evidence
+              <Icon shape="chevron" />
+            </button>
+            {place && at && <PlaceButton place={place} at={at} originNs={originNs} short />}
+          </p>
         </div>
       )}
+      {finding && isOpen && <FindingBody finding={finding} id="verdict-body" at={at} originNs={originNs} />}
     </section>
   );
 }
