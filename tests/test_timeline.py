@@ -126,6 +126,13 @@ def test_a_window_of_several_processes_has_a_node_for_each(tmp_path: Path) -> No
     ]
 
 
+def test_kernels_below_a_region_on_their_stream_begin_at_its_first_row(tmp_path: Path) -> None:
+    trace = TraceBuilder().gpu_annotation("region", 0, 100).kernel("a", 10, 20).kernel("b", 40, 20)
+    timeline = timeline_of(tmp_path, trace)
+    rows = {lane["name"]: (lane["rows"], lane["events"]) for lane in timeline.tree()["lanes"] if lane["events"]}
+    assert rows == {"stream 7": (1, 2), "stream 7 annotations": (1, 1)}
+
+
 def test_what_covers_a_lane_counts_once(tmp_path: Path) -> None:
     trace = TraceBuilder().op("outer", 0, 10).op("inner", 2, 5).op("later", 20, 7)
     trace.kernel("a", 0, 10).kernel("b", 5, 10)  # overlap: 15 us covered

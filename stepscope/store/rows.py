@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Collection
 
 import numpy as np
 
 from stepscope.schema import COLUMN_DTYPES, Events
+
+#: Rows of a queue that are looked through for room; with more slices open at once the next takes one below all.
+_SEARCHED_ROWS = 64
 
 
 def layout_rows(events: Events) -> Events:
@@ -16,15 +20,23 @@ def layout_rows(events: Events) -> Events:
     kernels recorded on one stream) it can put two open slices on one row; such lanes are laid out again
     with a row kept until its slice ends. Instants take up one nanosecond.
     """
-    order, events.depth = row_order(events.lane, events.ts_ns, events.dur_ns)
+    queues = [i for i, lane in enumerate(events.lanes) if lane.type != "thread"]
+    order, events.depth = row_order(events.lane, events.ts_ns, events.dur_ns, queues)
     for column in COLUMN_DTYPES:  # one by one, so that the whole table is not there twice
         if column != "depth":
             setattr(events, column, getattr(events, column)[order])
     return events
 
 
-def row_order(lane: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The order (n,) that sorts slices by lane, depth, start, and the depth of each in that order."""
+def row_order(
+    lane: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray, queues: Collection[int] = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """The order (n,) that sorts slices by lane, depth, start, and the depth of each in that order.
+
+    Args:
+        queues: the lanes whose slices have no callers: where they overlap, rows are used again as soon as they are
+            free. On other lanes a slice stays next to the one that it was called in.
+    """
     order = np.argsort(_narrow(lane), kind="stable")
     lanes = lane[order]
     bounds = np.append(np.flatnonzero(np.diff(lanes, prepend=lanes[:1] - 1)), len(lane)).tolist()
@@ -36,7 +48,7 @@ def row_order(lane: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray) -> tuple[
         open_slices = _open_at_start(ts, end)
         by_row = np.argsort(open_slices, kind="stable")
         if _overlap(open_slices[by_row], ts[by_row], end[by_row]):
-            open_slices = _below_all_open(ts, end)
+            open_slices = _first_free(ts, end) if lanes[a] in queues else _below_all_open(ts, end)
             by_row = np.argsort(open_slices, kind="stable")
         order[a:b] = rows[by_row]
         depth[a:b] = open_slices[by_row]
@@ -83,6 +95,23 @@ def _below_all_open(ts: np.ndarray, end: np.ndarray) -> np.ndarray:
             free_at.pop()
         depth[i] = len(free_at)
         free_at.append(stop)
+    return _as_depth(depth)
+
+
+def _first_free(ts: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """The first free row below every slice around; below all open slices a chain in which each one overlaps the next,
+    as kernels do that start before the one ahead of them ends, would go down by a row a slice."""
+    free_at: list[int] = []
+    depth = np.zeros(len(ts), np.int64)
+    for i, (start, stop) in enumerate(zip(ts.tolist(), end.tolist(), strict=True)):
+        while free_at and free_at[-1] <= start:
+            free_at.pop()
+        row = len(free_at)
+        if row <= _SEARCHED_ROWS:
+            inside = next((r + 1 for r in range(row - 1, -1, -1) if free_at[r] >= stop), 0)
+            row = next((r for r in range(inside, row) if free_at[r] <= start), row)
+        depth[i] = row
+        free_at[row : row + 1] = [stop]
     return _as_depth(depth)
 
 

@@ -28,7 +28,7 @@ class Mirror(Rows):
 
     def __init__(self, segment: Segment, lane: int, rows: np.ndarray) -> None:
         e = segment.events
-        order, depth = row_order(np.zeros(len(rows), np.int32), e.ts_ns[rows], e.dur_ns[rows])
+        order, depth = row_order(np.zeros(len(rows), np.int32), e.ts_ns[rows], e.dur_ns[rows], {0})
         super().__init__(e, rows[order], np.full(len(rows), lane, np.int32), depth, segment.name, segment.base)
         self.lane_id = lane
         self.sources = frozenset(np.unique(segment.lane[rows]).tolist())

@@ -85,7 +85,7 @@ class Segment(Rows):
         self.depth = events.depth
         order = None
         if not _in_rows(lane, events.depth, events.ts_ns, events.dur_ns):
-            order, depth = row_order(lane, events.ts_ns, events.dur_ns)
+            order, depth = row_order(lane, events.ts_ns, events.dur_ns, _queues(events, lane))
             self.depth = np.empty(len(events), COLUMN_DTYPES["depth"])
             self.depth[order] = depth
         in_order = slice(None) if order is None else order
@@ -147,11 +147,17 @@ def _changes(values: np.ndarray) -> np.ndarray:
     return out
 
 
+def _queues(events: Events, lane: np.ndarray) -> set[int]:
+    """The lanes that are no threads."""
+    of_queue = np.array([source.type != "thread" for source in events.lanes], dtype=bool)
+    return set(np.unique(lane[of_queue[events.lane]]).tolist()) if of_queue.any() else set()
+
+
 def _in_rows(lane: np.ndarray, depth: np.ndarray, ts_ns: np.ndarray, dur_ns: np.ndarray) -> bool:
-    """Whether slices already lie in rows: lane by lane, each by depth, then start, without overlaps."""
+    """Whether slices already lie in rows: lane by lane, each by depth from 0 on, then start, without overlaps."""
     new_lane = _changes(lane)
     heads = lane[new_lane]
-    if len(np.unique(heads)) != len(heads):
+    if len(np.unique(heads)) != len(heads) or np.any(depth[new_lane] != 0):
         return False
     same_lane = ~new_lane[1:]
     if np.any(same_lane & (depth[1:] < depth[:-1])):
