@@ -108,7 +108,8 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
 
 def _counters(timeline: Timeline, t0: int, t1: int, lanes: set[int], tracks: _Tracks) -> list[dict[str, Any]]:
     """The curves on the given lanes in [t0, t1): the name tells the unit, the argument which of several it is."""
-    lane_of = {series: lane for lane in lanes for series in timeline.lanes.by_id[lane].series}
+    by_id = timeline.lanes.by_id
+    lane_of = {series: lane for lane in lanes & by_id.keys() for series in by_id[lane].series}
     t0_ns, t1_ns = absolute(timeline, t0, t1)
     points = timeline.resources.points(t0_ns, t1_ns, MAX_POINTS) if lane_of else {}
     events = []
@@ -118,7 +119,7 @@ def _counters(timeline: Timeline, t0: int, t1: int, lanes: set[int], tracks: _Tr
         found = points[info.id]
         shown = (found.t_ns >= t0_ns) & (found.t_ns < t1_ns) & np.isfinite(found.mean)
         same: dict[str, Any] = {"ph": "C", "name": f"{info.lane} ({_UNITS.get(info.unit, info.unit)})"}
-        same["pid"] = tracks.process(timeline.lanes.by_id[lane_of[info.id]].parent)
+        same["pid"] = tracks.process(by_id[lane_of[info.id]].parent)
         for at, value in zip(found.t_ns[shown].tolist(), found.mean[shown].tolist(), strict=True):
             events.append({**same, "ts": (at - timeline.origin_ns) / 1000, "args": {info.label: value}})
     return events

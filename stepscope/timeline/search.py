@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -106,6 +107,8 @@ class Rule:
     """Tells which of some texts match."""
 
     def __init__(self, text: str, regex: bool, match_case: bool, exact: bool, deadline: float) -> None:
+        if re.search("[\ud800-\udfff]", text):
+            raise BadPattern("The search text holds half a character, which no name does; type it anew.")
         self._text = text
         self._exact = exact
         self._deadline = deadline

@@ -46,7 +46,13 @@ def test_an_area(api: Api) -> None:
 
 def test_a_search_and_its_mistakes(api: Api) -> None:
     assert get(api, "timeline/search", **WORKER, text="^g.mm$", regex=1, where="both")["names"] == ["gemm"]
-    for query in ({"text": "(", "regex": 1}, {"text": ""}, {"text": "x", "where": "nowhere"}, {"text": "x", "case": 2}):
+    for query in (
+        {"text": "(", "regex": 1},
+        {"text": ""},
+        {"text": "\ud800"},
+        {"text": "x", "where": "nowhere"},
+        {"text": "x", "case": 2},
+    ):
         assert "error" in get(api, "timeline/search", 400, **WORKER, **query)
 
 
@@ -79,6 +85,11 @@ def test_exports_are_files(api: Api, to: str, ending: str) -> None:
     else:
         names = [e["name"] for e in json.loads(answer.body)["traceEvents"] if e["ph"] == "X"]
     assert sorted(names) == ["ProfilerStep#5", "aten::mm", "cudaLaunchKernel", "gemm"]
+
+
+def test_an_export_of_lanes_that_are_not_there_is_one_without_slices(api: Api) -> None:
+    answer = ask(api, "timeline/export", **WORKER, t0=0, t1=100_000, to="trace", lanes="-5,12345")
+    assert [e for e in json.loads(answer.body)["traceEvents"] if e["ph"] != "M"] == []
 
 
 def test_a_view_by_stream(api: Api) -> None:
