@@ -114,7 +114,9 @@ class Recorder:
         #: Called by ``stop`` before the files are closed, on its thread.
         self.at_end: list[Callable[[], None]] = []
         self._dropped = 0
-        self._flush_ns = 0
+        self.writer_ns = 0  # CPU time of the writer thread so far
+        #: From this step on phases are thrown away: the steps alone are kept.
+        self.steps_only_from: int | None = None
         self._writer: StreamWriter | None = None
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
@@ -280,7 +282,7 @@ class Recorder:
                     self._write_meta()
             except Exception as error:
                 self._give_up("stopped recording", error)
-            self._flush_ns += time.thread_time_ns() - began
+            self.writer_ns += time.thread_time_ns() - began
 
     def _call_each(self, calls: list[Callable[..., None]], *args: Any) -> None:
         for call in list(calls):
@@ -299,6 +301,8 @@ class Recorder:
                 rows += [(k, n, start, end - start, step, tid, a) for k, n, start, end, step, a in make(*args)]
             else:
                 rows.append(row)
+        if self.steps_only_from is not None:
+            rows = [row for row in rows if row[0] != _PHASE or row[4] < self.steps_only_from]
         if not rows:
             return
         kinds, names, starts, durs, steps, tids, details = zip(*rows, strict=True)
@@ -334,7 +338,7 @@ class Recorder:
             self._dropped = 0
         self.meta["notes"] = [asdict(n) for n in self.notes.list()]
         self.meta["anchors"] = [asdict(a) for a in self.clock.anchors]
-        self.meta["flush_cpu_ns"] = self._flush_ns
+        self.meta["flush_cpu_ns"] = self.writer_ns
         self.folder.write_meta(self.meta)
 
     def _give_up(self, what: str, error: Exception) -> None:

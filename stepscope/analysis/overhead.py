@@ -26,12 +26,14 @@ class Overhead:
         window_effect_ratio: how much longer steps take after a deep window than before it: median of up to 20
             complete steps after it / median of up to 20 before it - 1, the median of all windows; null where
             fewer than 5 steps are on a side
+        shed: what was given up to stay within the overhead budget, in that order; steps never are
     """
 
     stall_ns: int
     hook_ns_per_step: int | None
     ratio: float | None
     window_effect_ratio: float | None
+    shed: list[str]
 
 
 def overhead(live: Events, steps: Steps, meta: Mapping[str, Any]) -> Overhead | None:
@@ -50,4 +52,13 @@ def overhead(live: Events, steps: Steps, meta: Mapping[str, Any]) -> Overhead | 
     covered_ns = int(np.sum(steps.host_ns)) + stall_ns
     known = hook_ns is not None and covered_ns > 0
     ratio = (stall_ns + (hook_ns or 0) * len(steps)) / covered_ns if known else None
-    return Overhead(stall_ns, hook_ns, ratio, window_effect(live, steps))
+    return Overhead(stall_ns, hook_ns, ratio, window_effect(live, steps), _shed(meta.get("budget")))
+
+
+def _shed(told: object) -> list[str]:
+    """From worker.json, of whatever form it is."""
+    listed = told.get("shed") if isinstance(told, Mapping) else None
+    entries = (
+        [entry.get("feature") for entry in listed if isinstance(entry, Mapping)] if isinstance(listed, list) else []
+    )
+    return [feature for feature in entries if isinstance(feature, str)]

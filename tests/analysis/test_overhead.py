@@ -31,10 +31,12 @@ def _steps(live: Events):
 
 def test_stall_and_hooks_share_the_time_of_steps_and_stalls():
     live = _live()
-    cost = overhead(live, _steps(live), {"overhead": {"hook_ns_per_step": 10}})
+    shed = [{"feature": "modules", "from_step": 9, "ratio": 0.02}, "damaged"]
+    cost = overhead(live, _steps(live), {"overhead": {"hook_ns_per_step": 10}, "budget": {"shed": shed}})
     assert cost is not None
     assert cost.stall_ns == 500
     assert cost.hook_ns_per_step == 10
+    assert cost.shed == ["modules"]
     assert cost.ratio == (500 + 2 * 10) / (1000 + 1000 + 500)
 
 

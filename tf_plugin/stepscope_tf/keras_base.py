@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import keras
 
+from stepscope.budget import DEFAULT_RATIO
 from stepscope.flight import FlightPlan
 from stepscope_tf import environment
 from stepscope_tf.session import Session
@@ -44,6 +45,7 @@ class KerasCallback(keras.callbacks.Callback):
         batch_size: int | None = None,
         metadata: Mapping[str, Any] | None = None,
         flight_recorder: FlightPlan | bool | None = None,
+        overhead_budget: float | None = DEFAULT_RATIO,
     ) -> None:
         """Record into the run folder ``run``, e.g. ``runs/exp1``; it is made if missing.
 
@@ -57,6 +59,8 @@ class KerasCallback(keras.callbacks.Callback):
                 recordings into the same folder the first one's stays.
             flight_recorder: whether deep windows open by themselves after slow steps and losses that are no numbers;
                 a ``stepscope.flight.FlightPlan`` says how many. Default: where ``window`` is not None.
+            overhead_budget: share of the training's time that recording may take; above it, judged every 10 s, the
+                phases of steps are given up, never the steps. None for no bound.
 
         Raises:
             StepscopeError: an argument is none of these.
@@ -68,6 +72,7 @@ class KerasCallback(keras.callbacks.Callback):
             "batch_size": batch_size,
             "metadata": metadata,
             "flight_recorder": flight_recorder,
+            "overhead_budget": overhead_budget,
         }
         self._run = run
         self._session = Session(run, **self._arguments)

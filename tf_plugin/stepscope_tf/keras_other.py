@@ -125,7 +125,7 @@ class ProfilerCallback(KerasCallback):
     def _call_end(self, complete: bool) -> None:
         ended_ns = perf_counter_ns()
         self._steps.call_end(ended_ns, complete)
-        self._session.hook_ns.append(perf_counter_ns() - ended_ns)
+        self._session.hook_costs.append(perf_counter_ns() - ended_ns)
 
     def _break_off(self) -> None:
         """The training ends with an exception, after which Keras calls no callback."""

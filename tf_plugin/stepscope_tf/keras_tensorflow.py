@@ -95,7 +95,7 @@ class ProfilerCallback(KerasCallback):
             self._averaged_steps(batch, start_ns, end_ns)
         if logs:
             self._session.loss(logs.get("loss"))
-        self._session.hook_ns.append(perf_counter_ns() - end_ns + self._begin_cost_ns)
+        self._session.hook_costs.append(perf_counter_ns() - end_ns + self._begin_cost_ns)
         self._session.after_step()
 
     @guarded

@@ -14,6 +14,7 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, Generic, TypeVar
 
+from stepscope.budget import DEFAULT_RATIO
 from stepscope.flight import FlightPlan
 from stepscope_tf import environment
 from stepscope_tf.session import Session
@@ -35,6 +36,8 @@ class Profiler:
             into the same folder the first one's stays.
         flight_recorder: whether deep windows open by themselves after slow steps; a ``stepscope.flight.FlightPlan``
             says how many. Default: where ``window`` is not None.
+        overhead_budget: share of the training's time that recording may take; above it, judged every 10 s, the phases
+            of steps are given up, never the steps. None for no bound.
 
     Raises:
         StepscopeError: an argument is none of these.
@@ -49,8 +52,11 @@ class Profiler:
         batch_size: int | None = None,
         metadata: Mapping[str, Any] | None = None,
         flight_recorder: FlightPlan | bool | None = None,
+        overhead_budget: float | None = DEFAULT_RATIO,
     ) -> None:
-        self._make = lambda: Session(run, window, monitor_interval_ms, batch_size, metadata, flight_recorder)
+        self._make = lambda: Session(
+            run, window, monitor_interval_ms, batch_size, metadata, flight_recorder, overhead_budget
+        )
         self._session: Session | None = self._make()
         self._is_started = False
 

@@ -12,20 +12,22 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from statistics import median
 from typing import Any
 
 import stepscope.recorder as recorder_module
-from stepscope.control import Capture, Control, Handlers
+from stepscope.attendant import attend
+from stepscope.budget import DEFAULT_RATIO, PHASES
+from stepscope.control import Capture
 from stepscope.errors import StepscopeError
-from stepscope.flight import FlightPlan, FlightRecorder
+from stepscope.flight import FlightPlan
 from stepscope.flight import as_plan as as_flight_plan
 from stepscope.monitor import INTERVALS_MS, MonitorProcess, start_monitor
 from stepscope.recorder import Recorder
 from stepscope.schema import NONE, Kind
-from stepscope.watch import Activity, Watch
+from stepscope.watch import Activity
 from stepscope_tf.environment import Place
 from stepscope_tf.window import DeepWindow, WindowPlan, as_plan
 
@@ -50,6 +52,7 @@ class Session:
         batch_size: samples in one batch of this process; None where it is not told.
         metadata: what the user tells of the run.
         flight_recorder: whether windows open by themselves, or how; None: where a window is planned.
+        overhead_budget: share of the time that recording may take before phases are given up; None for no bound.
 
     Raises:
         StepscopeError: an argument is none of these.
@@ -63,6 +66,7 @@ class Session:
         batch_size: int | None = None,
         metadata: Mapping[str, Any] | None = None,
         flight_recorder: FlightPlan | bool | None = None,
+        overhead_budget: float | None = DEFAULT_RATIO,
     ) -> None:
         if monitor_interval_ms and monitor_interval_ms not in INTERVALS_MS:
             allowed = ", ".join(map(str, INTERVALS_MS))
@@ -73,12 +77,13 @@ class Session:
         self.batch_size = batch_size if isinstance(batch_size, int) else None
         self.metadata = metadata
         self.flight_plan = as_flight_plan(flight_recorder, self.plan is not None)
-        self.flight: FlightRecorder | None = None
+        self.overhead_budget = overhead_budget
+        self._loss: Callable[[float, int], None] | None = None
         self.recorder: Recorder | None = None
         self.window: DeepWindow | None = None
         self.next_step = 0
         self.paused = False
-        self.hook_ns: deque[int] = deque(maxlen=1000)  # what our hooks cost in the latest steps
+        self.hook_costs: deque[int] = deque(maxlen=1000)  # what our hooks cost in the latest steps
         self._convert_s = CONVERT_S
         self._monitor: MonitorProcess | None = None
         self._monitor_notes: dict[str, int] = {}
@@ -131,37 +136,42 @@ class Session:
             self._start_monitor(self.monitor_interval_ms)
         if tf is not None:
             self._make_window(tf, self.plan)
-        self._begin_rounds(recorder)
+        self._thread = threading.get_ident()
+        self._loss = attend(recorder, self, self.flight_plan, self.overhead_budget).loss
         return True
 
-    def _begin_rounds(self, recorder: Recorder) -> None:
-        """What the writer thread does besides writing: requests over the run folder, and a look at the training."""
-        assert recorder.folder is not None
-        handlers = Handlers(self._ask, self._set_interval, lambda: recorder.stop_soon("It was asked to stop."))
-        control = Control(self.run, recorder.folder.id, handlers)
-        thread = threading.get_ident()
-        watch = Watch(
-            recorder, lambda: Activity(None if recorder.step == NONE else recorder.step, None, None), lambda: thread
-        )
-        flight = self.flight = FlightRecorder(recorder, self.flight_plan, self._ask, self._stalls)
-        recorder.observers.append(flight.observe)
-        recorder.each_round += [control.poll, watch.look, flight.look]
-        recorder.at_end += [flight.look, control.close, watch.close]
+    # -- for the writer thread (stepscope.attendant.Hook) ----------------------------------------------
 
-    def _ask(self, capture: Capture) -> str | None:
+    features = (PHASES,)
+
+    def ask(self, capture: Capture) -> str | None:
         if self.window is None:
             return "This backend of Keras takes no deep windows."
         return "The training has ended." if self.paused else self.window.ask(capture)
 
-    def _stalls(self) -> tuple[int, int]:
+    def stalls(self) -> tuple[int, int]:
         return (0, 0) if self.window is None else (self.window.stall_ns, self.window.taken)
+
+    def activity(self) -> Activity:
+        step = NONE if self.recorder is None else self.recorder.step
+        return Activity(None if step == NONE else step, None, None)
+
+    def thread(self) -> int:
+        return self._thread
+
+    def hook_ns(self) -> int | None:
+        samples = list(self.hook_costs)
+        return int(median(samples)) if samples else None
+
+    def shed(self, feature: str) -> None:
+        """The recorder itself throws the phases away."""
 
     def loss(self, value: object) -> None:
         """The loss of the step that has just ended."""
-        if self.flight is not None and isinstance(value, float) and not isfinite(value):
-            self.flight.loss(value, self.next_step - 1)
+        if self._loss is not None and isinstance(value, float) and not isfinite(value):
+            self._loss(value, self.next_step - 1)
 
-    def _set_interval(self, interval_ms: int) -> str | None:
+    def set_interval(self, interval_ms: int) -> str | None:
         if self._monitor is None:
             return "This worker samples nothing; the one with local rank 0 does, if any."
         return self._monitor.set_interval(interval_ms)
@@ -245,7 +255,7 @@ class Session:
             self.note(note.code, note.detail, note.count - self._monitor_notes.get(note.code, 0))
             self._monitor_notes[note.code] = note.count
         overhead = {
-            "hook_ns_per_step": int(median(self.hook_ns)) if self.hook_ns else None,
+            "hook_ns_per_step": self.hook_ns(),
             "stall_ns": self.window.stall_ns if self.window else 0,
         }
         self.recorder.update_meta(overhead=overhead)

@@ -35,6 +35,12 @@ class Part:
             handle.remove()
         self.handles = []
 
+    def shed(self) -> None:
+        """Take it out for good, between two steps; they can be regular without it."""
+        was_whole = self.loop.is_whole
+        self.remove()
+        self.loop.is_whole = was_whole
+
     def fail(self, error: Exception) -> None:
         # What it installed stays, inert: taking it out in the middle of a call can break the caller's iteration.
         self.live = False

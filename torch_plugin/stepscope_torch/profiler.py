@@ -14,13 +14,14 @@ from typing import Any
 import torch
 
 import stepscope.recorder as recorder_module
-from stepscope.control import Capture, Control, Handlers
+from stepscope.attendant import attend
+from stepscope.budget import DEFAULT_RATIO
 from stepscope.errors import StepscopeError
-from stepscope.flight import FlightPlan, FlightRecorder
+from stepscope.flight import FlightPlan
 from stepscope.flight import as_plan as as_flight_plan
 from stepscope.recorder import Recorder
-from stepscope.watch import Watch
 from stepscope_torch import environment
+from stepscope_torch.attended import Attended
 from stepscope_torch.device_phases import DevicePhases
 from stepscope_torch.forward import Forward
 from stepscope_torch.loader import WaitedFor
@@ -66,6 +67,8 @@ class Profiler:
             least 16), and with their operators and kernels in deep windows. False for neither.
         flight_recorder: whether deep windows open by themselves after slow steps and losses that are no numbers; a
             ``stepscope.flight.FlightPlan`` says how many. Default: where ``schedule`` has windows at all.
+        overhead_budget: share of the training's time that recording may take; above it, judged every 10 s, it gives
+            up times of modules, then device times of phases, then phases, never steps. None for no bound.
 
     Nothing here raises into the training: what fails is switched off, says so once in the log and leaves a
     note in worker.json. The rank is that of torch.distributed, or the launcher's, or else 0 of 1.
@@ -89,6 +92,7 @@ class Profiler:
         profile_memory: bool = False,
         modules: bool | int = True,
         flight_recorder: FlightPlan | bool | None = None,
+        overhead_budget: float | None = DEFAULT_RATIO,
     ) -> None:
         self.run = Path(run)
         self.model = model if isinstance(model, torch.nn.Module) else None
@@ -104,6 +108,8 @@ class Profiler:
         }
         self.modules_every = EVERY if modules is True else int(modules)
         self.flight_plan = as_flight_plan(flight_recorder, self.schedule.windows > 0)
+        self.overhead_budget = overhead_budget
+        self._attended: Attended | None = None
         self._losses: LossCheck | None = None
         self._recorder: Recorder | None = None
         self._loop: Loop | None = None
@@ -257,7 +263,8 @@ class Profiler:
                 part.fail(error)
         if here.local_rank in (0, None):
             self._start_monitor()
-        self._begin_rounds(recorder, loop)
+        self._attended = Attended(loop, self._parts, self._monitor)
+        self._losses = LossCheck(attend(recorder, self._attended, self.flight_plan, self.overhead_budget).loss)
         atexit.register(self._at_exit)
         self._windows.at_boundary(0, 0, None)  # a plan may begin with the very first step
 
@@ -288,35 +295,6 @@ class Profiler:
         except Exception as error:
             log.warning("stepscope does not sample the machine: %s", error)
             recorder.note("requested_but_absent", f"No resource samples: {error}")
-
-    def _begin_rounds(self, recorder: Recorder, loop: Loop) -> None:
-        """What the writer thread does besides writing: requests over the run folder, and a look at the training."""
-        assert recorder.folder is not None
-        handlers = Handlers(self._ask, self._set_interval, lambda: recorder.stop_soon("It was asked to stop."))
-        control = Control(self.run, recorder.folder.id, handlers)
-        watch = Watch(recorder, loop.activity, lambda: loop.thread)
-        flight = FlightRecorder(recorder, self.flight_plan, self._ask, self._stalls)
-        self._losses = LossCheck(flight.loss)
-        recorder.observers.append(flight.observe)
-        recorder.each_round += [control.poll, watch.look, flight.look]
-        recorder.at_end += [flight.look, control.close, watch.close]
-
-    def _ask(self, capture: Capture) -> str | None:
-        windows, loop = self._windows, self._loop
-        if windows is None or loop is None:
-            return "The recording ends."
-        refusal = windows.ask(capture)
-        loop.look_soon()
-        return refusal
-
-    def _stalls(self) -> tuple[int, int]:
-        windows = self._windows
-        return (0, 0) if windows is None else (windows.stall_ns, windows.taken)
-
-    def _set_interval(self, interval_ms: int) -> str | None:
-        if self._monitor is None:
-            return "This worker samples nothing; the one with local rank 0 does, if any."
-        return self._monitor.set_interval(interval_ms)
 
     # -- while it runs ---------------------------------------------------------------------------------
 
@@ -451,7 +429,8 @@ class Profiler:
             self._sessions.remove()
         if self._recorder is not None:
             self._recorder.stop()
-        self._loop = self._windows = self._sessions = self._monitor = self._input = self._losses = None
+        self._loop = self._windows = self._sessions = self._monitor = self._input = None
+        self._attended = self._losses = None
         self._parts = []
 
 

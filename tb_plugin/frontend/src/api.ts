@@ -253,6 +253,7 @@ export interface Overhead {
   hook_ns_per_step: number | null;
   ratio: number | null;
   window_effect_ratio: number | null;
+  shed: string[];
 }
 
 export interface Trust {

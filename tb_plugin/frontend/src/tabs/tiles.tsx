@@ -175,7 +175,8 @@ function Cost({ worker, isFile }: { worker: WorkerSummary; isFile: boolean }): J
   const told =
     cost &&
     `Hooks: ${hook === null ? "not measured" : `${exact(hook)} a step`}. Stalls: ${exact(cost.stall_ns)}. ` +
-      `Median step after a deep window against before it: ${effect === null ? "not measured" : `${effect < 0 ? "" : "+"}${(100 * effect).toFixed(1)} %`}.`;
+      `Median step after a deep window against before it: ${effect === null ? "not measured" : `${effect < 0 ? "" : "+"}${(100 * effect).toFixed(1)} %`}.` +
+      (cost.shed.length ? ` Given up to stay within the overhead budget: ${cost.shed.join(", ")}.` : "");
   return (
     <Tile
       label="Profiler overhead"
