@@ -7,10 +7,11 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from stepscope.errors import StepscopeError
 from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
+from stepscope_tensorboard.control_routes import ControlRoutes
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.logdirs import Root
@@ -18,11 +19,12 @@ from stepscope_tensorboard.memory_routes import MemoryRoutes
 from stepscope_tensorboard.panel_routes import PanelRoutes
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.resource_routes import ResourceRoutes
-from stepscope_tensorboard.routes import Made, Routes
+from stepscope_tensorboard.routes import Route
 from stepscope_tensorboard.run_rollups import RunRollups
 from stepscope_tensorboard.run_routes import RunRoutes
 from stepscope_tensorboard.sessions import Sessions
 from stepscope_tensorboard.step_routes import StepRoutes
+from stepscope_tensorboard.summary_routes import SummaryRoutes
 from stepscope_tensorboard.table_routes import TableRoutes
 from stepscope_tensorboard.timeline_routes import TimelineRoutes
 
@@ -42,27 +44,22 @@ class Api:
         self._roots = roots
         self._imports = Imports()
         self._rollups = RunRollups()
-        sessions = Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
-        listing = Listing(roots)
-        self._routes = Routes(listing, sessions)
+        self._sessions = Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
+        self._listing = Listing(roots)
+        self._control = ControlRoutes(self._listing)
+        of_worker = self._listing, self._sessions
         # Versions are counted from 0 in each process: the tag of another one must not match.
         self._process = secrets.token_hex(4)
-        self.routes: dict[str, Callable[[Parameters], Made]] = {
-            "runs": self._routes.runs,
-            "summary": self._routes.summary,
-            "steps/overview": self._routes.steps_overview,
-            "resources": self._routes.resources,
-            "timeline/tree": self._routes.timeline_tree,
-            "timeline/view": self._routes.timeline_view,
-            "timeline/slice": self._routes.timeline_slice,
-            "timeline/find": self._routes.timeline_find,
-            **TimelineRoutes(listing, sessions).routes(),
-            **RunRoutes(listing, self._rollups).routes(),
-            **StepRoutes(listing, sessions).routes(),
-            **PanelRoutes(listing, sessions).routes(),
-            **TableRoutes(listing, sessions).routes(),
-            **MemoryRoutes(listing, sessions).routes(),
-            **ResourceRoutes(listing, sessions).routes(),
+        self.routes: dict[str, Route] = {
+            **SummaryRoutes(*of_worker).routes(),
+            **TimelineRoutes(*of_worker).routes(),
+            **RunRoutes(self._listing, self._rollups).routes(),
+            **StepRoutes(*of_worker).routes(),
+            **PanelRoutes(*of_worker).routes(),
+            **TableRoutes(*of_worker).routes(),
+            **MemoryRoutes(*of_worker).routes(),
+            **ResourceRoutes(*of_worker).routes(),
+            **self._control.routes(),
         }
 
     def answer(self, route: str, query: Mapping[str, str], known_etag: str | None = None) -> Answer:
@@ -86,6 +83,16 @@ class Api:
             return json_answer({"error": str(problem)}, problem.status)
         except StepscopeError as error:
             return json_answer({"error": str(error)}, 500)
+        except Exception as error:
+            log.exception("the route %s failed", route)
+            return json_answer({"error": f"stepscope failed here ({type(error).__name__}: {error})."}, 500)
+
+    def post(self, route: str, headers: Mapping[str, str], host: str, body: bytes) -> Answer:
+        """Answer a POST request, of which there is one: ``control/capture``."""
+        try:
+            return self._control.capture(headers, host, body)
+        except Problem as problem:
+            return json_answer({"error": str(problem)}, problem.status)
         except Exception as error:
             log.exception("the route %s failed", route)
             return json_answer({"error": f"stepscope failed here ({type(error).__name__}: {error})."}, 500)

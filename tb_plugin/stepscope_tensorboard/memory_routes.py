@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -22,27 +21,18 @@ from stepscope.analysis.memory_moments import (
 from stepscope.schema import NONE
 from stepscope.tables import Tables
 from stepscope.tables.allocations import allocator_name
-from stepscope_tensorboard.answers import Answer, Problem, json_answer
-from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.answers import Problem, json_answer
 from stepscope_tensorboard.parameters import Parameters
-from stepscope_tensorboard.sessions import Sessions
+from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
 MAX_POINTS = 8000
 MAX_STEPS = 1000
 #: Steps that an allocation outlives before it is worth a look.
 OUTLIVES = 2
 
-Made = tuple[str | None, Callable[[], Answer]]
 
-
-class MemoryRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
-    def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        self._listing = listing
-        self._sessions = sessions
-
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+class MemoryRoutes(WorkerRoutes):
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {"memory/curve": self.curve, "memory/alive": self.alive, "memory/steps": self.steps}
 
@@ -65,8 +55,8 @@ class MemoryRoutes:
         return version, lambda: json_answer(steps_impl(tables, of, by, least))
 
     def _tables(self, p: Parameters) -> tuple[str, Tables]:
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        return self._sessions.of(run.id, worker).tables(worker, "allocations")
+        _, worker, session = self._worker(p)
+        return session.tables(worker, "allocations")
 
 
 def curve_impl(tables: Tables, of: int, t0: int | None, t1: int | None, points: int) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -12,9 +11,8 @@ from stepscope.schema import Events, Kind
 from stepscope.summary import Analysis
 from stepscope.summary.distributions import distribution
 from stepscope_tensorboard.answers import Answer, json_answer
-from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
-from stepscope_tensorboard.sessions import Sessions
+from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
 MAX_KERNELS = 200
 MAX_BINS = 200
@@ -29,17 +27,9 @@ _KINDS = {
     "call": (Kind.RUNTIME, Kind.LAUNCH, Kind.SYNC),
 }
 
-Made = tuple[str | None, Callable[[], Answer]]
 
-
-class PanelRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
-    def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        self._listing = listing
-        self._sessions = sessions
-
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+class PanelRoutes(WorkerRoutes):
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {
             "kernels/top": self.top_kernels,
@@ -50,13 +40,13 @@ class PanelRoutes:
     def top_kernels(self, p: Parameters) -> Made:
         k = p.integer("k", 15, least=1, most=MAX_KERNELS)
         by = p.choice("by", ("time", "count"))
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        summary = self._sessions.of(run.id, worker).summary(worker)
+        _, worker, session = self._worker(p)
+        summary = session.summary(worker)
         return str(summary.updated_ns), lambda: json_answer(top_kernels_impl(summary.analysis, k, by))
 
     def names(self, p: Parameters) -> Made:
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        summary = self._sessions.of(run.id, worker).summary(worker)
+        _, worker, session = self._worker(p)
+        summary = session.summary(worker)
 
         def made() -> Answer:
             rows = summary.analysis.summary["annotations"] or []
@@ -67,8 +57,8 @@ class PanelRoutes:
 
     def histogram(self, p: Parameters) -> Made:
         name, bins = p.text("name"), p.integer("bins", 30, least=1, most=MAX_BINS)
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        version, tables = self._sessions.of(run.id, worker).tables(worker, "annotations")
+        _, worker, session = self._worker(p)
+        version, tables = session.tables(worker, "annotations")
         return version, lambda: json_answer(histogram_impl(name, tables.source.live, tables.source.events, bins))
 
 

@@ -1,47 +1,52 @@
-"""The routes of the Resources tab: each core over time, steps and phases above it, and all hosts of a run together."""
+"""The routes of the Resources tab: curves, each core over time, steps and phases above them, all hosts of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stepscope.resource_grid import across, columns_of, cores
+from stepscope.resource_grid import CORE, across, columns_of, cores
 from stepscope.resources import ResourceHistory
-from stepscope.runs import Run
+from stepscope.runs import Run, Worker
 from stepscope.schema import NONE, Kind
 from stepscope.step_strips import Strip, has_steps, strip
 from stepscope.tables import Tables
-from stepscope_tensorboard.answers import Answer, Problem, json_answer
-from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.answers import Problem, json_answer
 from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters
-from stepscope_tensorboard.sessions import Sessions
+from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
 MAX_COLUMNS = 2000
+MAX_POINTS = 20_000
 #: Values of the map of cores that are sent at most; more cores have fewer columns.
 _MAX_CELLS = 60_000
 
-Made = tuple[str | None, Callable[[], Answer]]
 
-
-class ResourceRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
-    def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        self._listing = listing
-        self._sessions = sessions
-
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+class ResourceRoutes(WorkerRoutes):
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
-        return {"resources/cores": self.cores, "steps/strips": self.strips, "run/resources": self.run}
+        return {
+            "resources": self.resources,
+            "resources/cores": self.cores,
+            "steps/strips": self.strips,
+            "run/resources": self.run,
+        }
+
+    def resources(self, p: Parameters) -> Made:
+        t0, t1 = p.optional_integer("t0"), p.optional_integer("t1")
+        points = p.integer("points", 600, least=1, most=MAX_POINTS)
+        cores = not p.flag("without_cores")
+        _, worker, session = self._worker(p)
+        session.resources.read(worker)
+        version = str(session.resources.version)
+        return version, lambda: json_answer(resources_impl(worker, session.resources, t0, t1, points, cores))
 
     def cores(self, p: Parameters) -> Made:
         t0, t1 = _interval(p)
         columns = p.integer("columns", 400, least=1, most=MAX_COLUMNS)
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        history = self._sessions.of(run.id, worker).resources
+        _, worker, session = self._worker(p)
+        history = session.resources
         history.read(worker)
         origin = origin_ns(worker, None)
         return str(history.version), lambda: json_answer(cores_impl(history, origin, t0, t1, columns))
@@ -49,8 +54,8 @@ class ResourceRoutes:
     def strips(self, p: Parameters) -> Made:
         t0, t1 = _interval(p)
         px = p.integer("px", 800, least=1, most=MAX_COLUMNS)
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        version, tables = self._sessions.of(run.id, worker).tables(worker, "annotations")
+        _, worker, session = self._worker(p)
+        version, tables = session.tables(worker, "annotations")
         return version, lambda: json_answer(strips_impl(tables, t0, t1, px))
 
     def run(self, p: Parameters) -> Made:
@@ -68,9 +73,45 @@ class ResourceRoutes:
         return version, lambda: json_answer(run_impl(run, histories, t0, t1, columns))
 
 
+def resources_impl(
+    worker: Worker, history: ResourceHistory, t0: int | None, t1: int | None, points: int, cores: bool = True
+) -> dict[str, Any]:
+    """The monitor's series in [t0, t1), all of the time by default."""
+    begin, end = history.extent_ns() or (0, 0)
+    # Only a recorded worker has a monitor, and it knows when it began: no analysis is needed for the origin.
+    origin = origin_ns(worker, None) or begin
+    from_ns, to_ns = begin if t0 is None else t0 + origin, end + 1 if t1 is None else t1 + origin
+    reduced = history.points(from_ns, to_ns, points, cores)
+    interval_ns = history.interval_ns()
+    series = []
+    for info in history.infos():
+        shown = reduced.get(info.id)
+        if shown is None:
+            continue
+        series.append(
+            {
+                "id": info.id,
+                "label": info.label,
+                "group": info.group,
+                "unit": info.unit,
+                "t": (shown.t_ns - origin).tolist(),
+                "mean": shown.mean.tolist(),
+                "min": shown.min.tolist(),
+                "max": shown.max.tolist(),
+            }
+        )
+    return {
+        "origin_ns": str(origin),
+        "interval_ms": None if interval_ns is None else round(interval_ns / 1e6),
+        "t0": begin - origin,
+        "t1": end - origin,
+        "series": series,
+    }
+
+
 def cores_impl(history: ResourceHistory, origin: int, t0: int, t1: int, columns: int) -> dict[str, Any]:
     """The use of each core in equal columns of [t0, t1)."""
-    count = max(1, sum(metric == "cpu_core" for metric, _ in history.series()))
+    count = max(1, sum(metric == CORE for metric, _ in history.series()))
     edges = columns_of(history, t0 + origin, t1 + origin, max(1, min(columns, _MAX_CELLS // count)))
     return {
         "origin_ns": str(origin),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from stepscope.analysis.ranks import FAMILIES
 from stepscope.runs import Run
 from stepscope.schema import NONE
 from stepscope.summary import overview
-from stepscope_tensorboard.answers import Answer, Problem, json_answer
+from stepscope_tensorboard.answers import Problem, json_answer
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.routes import Made, Route
 from stepscope_tensorboard.run_rollups import RunRollups, WholeRun
 
 MAX_COLUMNS = 1000
@@ -23,17 +24,13 @@ _MAX_STEPS = 1 << 40
 #: Cells of the map that are sent at most: 200,000 numbers are less than 2 MB.
 _MAX_CELLS = 200_000
 
-Made = tuple[str | None, Callable[[], Answer]]
-
 
 class RunRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
     def __init__(self, listing: Listing, rollups: RunRollups) -> None:
         self._listing = listing
         self._rollups = rollups
 
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {"run/summary": self.summary, "run/steps": self.steps}
 

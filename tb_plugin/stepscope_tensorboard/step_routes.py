@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from weakref import WeakKeyDictionary
 
@@ -16,31 +15,30 @@ from stepscope_tensorboard.answers import Answer, Problem, json_answer
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 from stepscope_tensorboard.sessions import Session, Sessions, Summarised
-from stepscope_tensorboard.step_pages import steps_impl
+from stepscope_tensorboard.step_pages import overview_impl, steps_impl
 
 MAX_STEPS = 10_000
+MIN_OVERVIEW = 6
+MAX_POINTS = 20_000
 MAX_BARS = 5_000
 MAX_DIFFERENCES = 500
 #: Modules that are sent at most, parents before their children; besides, what belongs to none.
 MAX_MODULES = 3_000
 _SORTS = (*SORTS, *ACTIVITIES, *(f"phase:{name}" for name in PHASES))
 
-Made = tuple[str | None, Callable[[], Answer]]
 
-
-class StepRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
+class StepRoutes(WorkerRoutes):
     def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        self._listing = listing
-        self._sessions = sessions
+        super().__init__(listing, sessions)
         self._works: WeakKeyDictionary[Tables, tuple[Analysis, Work]] = WeakKeyDictionary()
 
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {
             "steps": self.steps,
+            "steps/overview": self.overview,
             "steps/bars": self.bars,
             "steps/statistics": self.statistics,
             "steps/compare": self.compare,
@@ -51,7 +49,7 @@ class StepRoutes:
         offset, limit = p.integer("offset", 0, least=0), p.integer("limit", 2000, least=1, most=MAX_STEPS)
         sort = p.choice("sort", _SORTS) if p.has("sort") else "start"
         descending = p.flag("descending")
-        worker, _, summary = self._worker(p)
+        worker, _, summary = self._summarised(p)
         analysis, origin = summary.analysis, origin_ns(worker, summary.analysis)
         chosen = _chosen(p, origin)
 
@@ -63,12 +61,18 @@ class StepRoutes:
 
         return str(summary.updated_ns), made
 
+    def overview(self, p: Parameters) -> Made:
+        points = p.integer("points", 1500, least=MIN_OVERVIEW, most=MAX_POINTS)
+        worker, _, summary = self._summarised(p)
+        origin = origin_ns(worker, summary.analysis)
+        return str(summary.updated_ns), lambda: json_answer(overview_impl(summary.analysis, origin, points))
+
     def bars(self, p: Parameters) -> Made:
         begin, end = p.integer("begin", 0, least=0), p.optional_integer("end")
         most = p.integer("bars", 400, least=1, most=MAX_BARS)
         by = p.choice("by", DIVISIONS)
         on_host, share = p.flag("host"), p.flag("share")
-        worker, session, summary = self._worker(p)
+        worker, session, summary = self._summarised(p)
         analysis = summary.analysis
         chosen = _chosen(p, origin_ns(worker, analysis))
 
@@ -86,7 +90,7 @@ class StepRoutes:
 
     def statistics(self, p: Parameters) -> Made:
         by, on_host = p.choice("by", DIVISIONS), p.flag("host")
-        worker, session, summary = self._worker(p)
+        worker, session, summary = self._summarised(p)
         analysis = summary.analysis
         chosen = _chosen(p, origin_ns(worker, analysis))
 
@@ -102,7 +106,7 @@ class StepRoutes:
     def compare(self, p: Parameters) -> Made:
         step = p.integer("step", least=0)
         most = p.integer("most", 30, least=1, most=MAX_DIFFERENCES)
-        worker, session, summary = self._worker(p)
+        worker, session, summary = self._summarised(p)
         analysis = summary.analysis
 
         def made() -> Answer:
@@ -119,7 +123,7 @@ class StepRoutes:
         return str(summary.updated_ns), made
 
     def modules(self, p: Parameters) -> Made:
-        worker, session, summary = self._worker(p)
+        worker, session, summary = self._summarised(p)
         analysis = summary.analysis
         chosen = _chosen(p, origin_ns(worker, analysis))
 
@@ -150,9 +154,8 @@ class StepRoutes:
             known = self._works[tables] = analysis, Work(tables.source, analysis.steps)
         return known[1]
 
-    def _worker(self, p: Parameters) -> tuple[Worker, Session, Summarised]:
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        session = self._sessions.of(run.id, worker)
+    def _summarised(self, p: Parameters) -> tuple[Worker, Session, Summarised]:
+        _, worker, session = self._worker(p)
         return worker, session, session.summary(worker)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from stepscope.runs import Run, Worker
+from stepscope.runs import Worker
 from stepscope.summary.distributions import distribution
 from stepscope.tables import SINGLE, TABLES, Frame, Tables
 from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
@@ -18,9 +17,9 @@ from stepscope.tables.occurrences import Details, details, row_of
 from stepscope.tables.query import BadQuery, Bound, Query, Tree, select_tree
 from stepscope.timeline.search import MAX_PATTERN, BadPattern
 from stepscope_tensorboard.answers import Answer, Problem, json_answer
-from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
-from stepscope_tensorboard.sessions import Session, Sessions
+from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
+from stepscope_tensorboard.sessions import Session
 
 MAX_ROWS = 500
 MAX_POINTS = 5000
@@ -31,17 +30,9 @@ _COUNTS = ("count", "linked", "without_run", "runs_without_launch", "negative")
 _CSV = "text/csv; charset=utf-8"
 _PARQUET = "application/vnd.apache.parquet"
 
-Made = tuple[str | None, Callable[[], Answer]]
 
-
-class TableRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
-    def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        self._listing = listing
-        self._sessions = sessions
-
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+class TableRoutes(WorkerRoutes):
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {
             "tables/rows": self.rows,
@@ -92,10 +83,6 @@ class TableRoutes:
         _, worker, session = self._worker(p)
         version, tables = session.tables(worker, "launches")
         return version, lambda: json_answer(launches_impl(tables, points))
-
-    def _worker(self, p: Parameters) -> tuple[Run, Worker, Session]:
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        return run, worker, self._sessions.of(run.id, worker)
 
 
 class _Asked:
@@ -203,10 +190,7 @@ def launches_impl(tables: Tables, points: int) -> dict[str, Any]:
         "launches": launch_points(tables.source, points),
         "queues": queues,
         "queue_count": count,
-        **{
-            name: getattr(launched, name)
-            for name in ("count", "linked", "without_run", "runs_without_launch", "negative")
-        },
+        **{name: getattr(launched, name) for name in _COUNTS},
     }
 
 

@@ -1,38 +1,33 @@
-"""The routes of the timeline beyond what draws it: areas, search, neighbours, arrows, other ranks, export."""
+"""The routes of the timeline: what draws it, areas, search, neighbours, arrows, other ranks, export."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from stepscope.runs import Worker
 from stepscope.timeline import NoSuchSlice, Timeline
 from stepscope.timeline.area import area
 from stepscope.timeline.arrows import MAX_ARROWS, arrows
 from stepscope.timeline.export import TooMuch, chrome_trace, table_csv
+from stepscope.timeline.grouping import GROUPINGS, with_group
 from stepscope.timeline.neighbours import neighbour
 from stepscope.timeline.peers import peer
 from stepscope.timeline.search import MAX_HITS, BadPattern, search
-from stepscope_tensorboard.answers import JSON, Answer, Problem, json_answer, json_bytes
-from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.answers import ARROW, JSON, Answer, Problem, arrow_bytes, json_answer, json_bytes
 from stepscope_tensorboard.parameters import Parameters
-from stepscope_tensorboard.sessions import Sessions
+from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
+MAX_PIXELS = 20_000
 MAX_BUCKETS = 4000
 _CSV = "text/csv; charset=utf-8"
 
-Made = tuple[str | None, Callable[[], Answer]]
 
-
-class TimelineRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
-    def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        self._listing = listing
-        self._sessions = sessions
-
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+class TimelineRoutes(WorkerRoutes):
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {
+            "timeline/tree": self.tree,
+            "timeline/view": self.view,
+            "timeline/slice": self.slice,
+            "timeline/find": self.find,
             "timeline/area": self.area,
             "timeline/search": self.search,
             "timeline/neighbour": self.neighbour,
@@ -40,6 +35,37 @@ class TimelineRoutes:
             "timeline/peer": self.peer,
             "timeline/export": self.export,
         }
+
+    def tree(self, p: Parameters) -> Made:
+        held, last = p.integer("steps", 0, least=0), p.optional_integer("last")
+        _, timeline = self._timeline(p)
+        return str(timeline.version), lambda: json_answer(timeline.tree(held, last))
+
+    def view(self, p: Parameters) -> Made:
+        (t0, t1), px = _interval(p), p.integer("px", least=1, most=MAX_PIXELS)
+        lanes = p.integers("lanes")
+        by = p.choice("by", GROUPINGS) if p.has("by") else None
+        _, timeline = self._timeline(p)
+
+        def made() -> Answer:
+            table = timeline.view(t0, t1, px, lanes)
+            return Answer(200, ARROW, arrow_bytes(table if by is None else with_group(timeline, table, by)))
+
+        return str(timeline.version), made
+
+    def slice(self, p: Parameters) -> Made:
+        row = p.integer("row")
+        _, timeline = self._timeline(p)
+        try:
+            found = timeline.slice(row)
+        except NoSuchSlice as error:
+            raise Problem(404, str(error)) from error
+        return None, lambda: json_answer(found)
+
+    def find(self, p: Parameters) -> Made:
+        name = p.text("name")
+        _, timeline = self._timeline(p)
+        return str(timeline.version), lambda: json_answer(timeline.find(name))
 
     def area(self, p: Parameters) -> Made:
         t0, t1 = _interval(p)
@@ -117,8 +143,8 @@ class TimelineRoutes:
         return str(timeline.version), made
 
     def _timeline(self, p: Parameters, worker: str = "worker") -> tuple[Worker, Timeline]:
-        run, found = self._listing.worker(p.text("run"), p.text(worker))
-        return found, self._sessions.of(run.id, found).timeline(found)
+        _, found, session = self._worker(p, worker)
+        return found, session.timeline(found)
 
 
 def _interval(p: Parameters) -> tuple[int, int]:

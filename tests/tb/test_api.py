@@ -131,7 +131,7 @@ def test_a_running_job_is_live_and_what_is_damaged_is_told(tmp_path: Path) -> No
 def test_a_run_that_comes_later_is_found(tmp_path: Path) -> None:
     api = api_of(tmp_path)
     assert get(api, "runs")["runs"] == []
-    api._routes._listing._due = 1e-9  # a second later
+    api._listing._due = 1e-9  # a second later
     trained(tmp_path / "exp1")
     assert [r["id"] for r in get(api, "runs")["runs"]] == ["exp1"]
 
@@ -537,7 +537,7 @@ def test_the_workers_unused_longest_are_dropped(tmp_path: Path) -> None:
     api = api_of(tmp_path, memory_bytes=1)
     for i in range(4):
         get(api, "timeline/tree", run=f"exp{i}", worker="0-node1-4117")
-    held = [key[0] for key in api._routes._sessions._sessions]
+    held = [key[0] for key in api._sessions._sessions]
     assert held == ["exp3"]
     assert get(api, "timeline/tree", run="exp0", worker="0-node1-4117")["t0"] == 1_000_000
 
