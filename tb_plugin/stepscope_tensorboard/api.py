@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from stepscope.errors import StepscopeError
 from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
+from stepscope_tensorboard.data_routes import DataRoutes
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.logdirs import Root
@@ -55,6 +56,7 @@ class Api:
             **StepRoutes(*of_worker).routes(),
             **PanelRoutes(*of_worker).routes(),
             **TableRoutes(*of_worker).routes(),
+            **DataRoutes(*of_worker).routes(),
             **MemoryRoutes(*of_worker).routes(),
             **ResourceRoutes(*of_worker).routes(),
         }

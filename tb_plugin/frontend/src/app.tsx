@@ -8,6 +8,7 @@ import { ago, calendar, plural } from "./format";
 import { TABS, type Tab } from "./hash";
 import { nav, navigate, openAllWorkers, openWorker, tab } from "./state";
 import { OneWorkerOnly } from "./tabs/run-one";
+import { DataTab } from "./tabs/data-tab";
 import { MemoryTab } from "./tabs/memory-tab";
 import { ResourcesTab } from "./tabs/resources-tab";
 import { RunResourcesTab } from "./tabs/run-resources";
@@ -29,6 +30,7 @@ const TAB_LABELS: Record<Tab, string> = {
   tables: "Tables",
   memory: "Memory",
   resources: "Resources",
+  data: "Data",
 };
 
 export function App(): JSX.Element {
@@ -211,6 +213,7 @@ function Shown(): JSX.Element {
       {tab.value === "tables" && <TablesTab />}
       {tab.value === "memory" && <MemoryTab />}
       {tab.value === "resources" && <ResourcesTab />}
+      {tab.value === "data" && <DataTab />}
     </>
   );
 }

@@ -61,6 +61,11 @@ export const DEFINITIONS = {
   memoryReserved: "The most that the allocator had taken from the device. Far above the peak: fragmentation.",
   memoryStart: "Allocated before the first record of the capture: usually parameters, optimizer state and buffers.",
   memoryChange: "Allocated at the end, less what was allocated at the start. Growth from step to step may be a leak.",
+  captured:
+    "The always-on stream has steps, phases and annotations of the whole run; a deep window has every operator, call and kernel of a few steps.",
+  clockAnchor: "When the monotonic clock and the wall clock were read together; all times are counted from there.",
+  clockError: "Between the two readings that enclose the third: the pair is exact to this.",
+  clockJumps: "A step of the wall clock by more than 1 ms, which moves what comes after it.",
   alive:
     "Allocations made in the deep window and not freed yet at this moment, and what was allocated before the window began. They add up to the curve.",
   aliveEarlier:

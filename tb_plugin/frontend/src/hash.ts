@@ -6,8 +6,8 @@ import { decodeDashboard, encodeDashboard, INITIAL_DASHBOARD, type DashboardView
 import { decodeTime, encodeTime, INITIAL_TIME, type TimeView } from "./time/view";
 import { decodeTable, encodeTable, INITIAL_TABLE, type TableView } from "./table/view";
 
-export type Tab = "summary" | "steps" | "timeline" | "tables" | "memory" | "resources";
-export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables", "memory", "resources"];
+export type Tab = "summary" | "steps" | "timeline" | "tables" | "memory" | "resources" | "data";
+export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables", "memory", "resources", "data"];
 
 const INITIAL_ALLOCATIONS: TableView = { ...INITIAL_TABLE, table: "allocations" };
 

@@ -144,8 +144,9 @@ export function fileName(what: string, ending: string): string {
   return `${words.replace(/[^\w.-]+/g, "_").slice(0, 100)}.${ending}`;
 }
 
-export function saveText(text: string, what: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
-  save(address, fileName(what, "csv"));
+export function saveText(text: string, what: string, ending: "csv" | "md" = "csv"): void {
+  const type = ending === "csv" ? "text/csv" : "text/markdown";
+  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  save(address, fileName(what, ending));
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
