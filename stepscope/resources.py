@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from stepscope.analysis.monitor_series import series_of
 from stepscope.runs import Worker
 from stepscope.schema import NONE
 from stepscope.store import StreamReader
@@ -90,17 +91,8 @@ class ResourceHistory:
     def append(self, table: pa.Table) -> None:
         """Add samples, a table of MONITOR_SCHEMA."""
         self.version += 1
-        metric = table.column("metric").combine_chunks().dictionary_encode()
-        code = metric.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        ts, index, value = (table.column(c).to_numpy() for c in ("ts_ns", "index", "value"))
-        names = metric.dictionary.to_pylist()
-        order = np.lexsort((ts, index, code))
-        new = np.ones(len(order), bool)
-        new[1:] = (np.diff(code[order]) != 0) | (np.diff(index[order]) != 0)
-        begins = np.flatnonzero(new)
-        for rows in np.split(order, begins[1:]) if len(order) else []:
-            key = (names[code[rows[0]]], int(index[rows[0]]))
-            self._parts.setdefault(key, []).append((ts[rows], value[rows]))
+        for key, ts, value in series_of(table):
+            self._parts.setdefault(key, []).append((ts, value))
 
     def __len__(self) -> int:
         return len(self._parts)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from stepscope.analysis.monitor_series import series_of
 from stepscope.analysis.percentiles import weighted
 from stepscope.schema import NONE
 
@@ -53,19 +54,17 @@ def resources(tables: list[pa.Table]) -> dict[str, Resource]:
     """
     pooled: dict[str, dict[int, list[tuple[np.ndarray, np.ndarray]]]] = {}
     for table in tables:
-        metric = table.column("metric").combine_chunks().dictionary_encode()
-        code = metric.indices.to_numpy(zero_copy_only=False)
-        ts, index, value = (table.column(c).to_numpy() for c in ("ts_ns", "index", "value"))
-        for i, name in enumerate(metric.dictionary.to_pylist()):
-            rows = np.flatnonzero((code == i) & np.isfinite(value))
-            total = rows[index[rows] == NONE]
-            rows = total if len(total) else rows
-            series_of = pooled.setdefault(name, {})
-            for one in np.unique(index[rows]).tolist():
-                series = rows[index[rows] == one]
-                series = series[np.unique(ts[series], return_index=True)[1]]
-                series_of.setdefault(one, []).append((value[series], sample_weights(ts[series])))
-    return {name: _resource(series_of) for name, series_of in sorted(pooled.items()) if series_of}
+        with_total = set()
+        for (name, index), ts, value in series_of(table):
+            known = np.isfinite(value)
+            if name in with_total or not known.any():
+                continue
+            if index == NONE:  # comes before those of devices or cores
+                with_total.add(name)
+            ts, first = np.unique(ts[known], return_index=True)
+            parts = pooled.setdefault(name, {}).setdefault(index, [])
+            parts.append((value[known][first], sample_weights(ts)))
+    return {name: _resource(parts) for name, parts in sorted(pooled.items())}
 
 
 def sample_weights(ts_ns: np.ndarray) -> np.ndarray:
@@ -80,12 +79,11 @@ def sample_weights(ts_ns: np.ndarray) -> np.ndarray:
     return np.where(gap, until, since)
 
 
-def _resource(series_of: dict[int, list[tuple[np.ndarray, np.ndarray]]]) -> Resource:
+def _resource(by_index: dict[int, list[tuple[np.ndarray, np.ndarray]]]) -> Resource:
     """All series of one metric, each with its weights, by index."""
-    values, weights = _joined([part for parts in series_of.values() for part in parts])
+    values, weights = _joined([part for parts in by_index.values() for part in parts])
     p50, p95, p99 = weighted(values, weights, 50, 95, 99)
     active = _active(values, weights)
-    by_index = {str(one): _active(*_joined(parts)) for one, parts in sorted(series_of.items())}
     return Resource(
         p50=p50,
         p95=p95,
@@ -96,7 +94,9 @@ def _resource(series_of: dict[int, list[tuple[np.ndarray, np.ndarray]]]) -> Reso
         samples=len(values),
         active=active,
         idle=1 - active,
-        active_by_index=None if NONE in series_of else by_index,
+        active_by_index=None
+        if NONE in by_index
+        else {str(one): _active(*_joined(parts)) for one, parts in sorted(by_index.items())},
     )
 
 

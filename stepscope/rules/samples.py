@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from stepscope.analysis.monitor_series import series_of
 from stepscope.schema import NONE
 
 
@@ -32,14 +33,10 @@ class Samples:
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
         parts: dict[tuple[str, int], list[tuple[np.ndarray, np.ndarray]]] = {}
         for table in tables:
-            metric = table.column("metric").combine_chunks().dictionary_encode()
-            code = metric.indices.to_numpy(zero_copy_only=False)
-            ts, index, value = (table.column(c).to_numpy() for c in ("ts_ns", "index", "value"))
-            for i, name in enumerate(metric.dictionary.to_pylist()):
-                rows = np.flatnonzero((code == i) & np.isfinite(value))
-                for one in np.unique(index[rows]).tolist():
-                    own = rows[index[rows] == one]
-                    parts.setdefault((name, one), []).append((ts[own], value[own]))
+            for key, ts, value in series_of(table):
+                known = np.isfinite(value)
+                if known.any():
+                    parts.setdefault(key, []).append((ts[known], value[known]))
         self._series = {key: _series(found) for key, found in parts.items()}
 
     def total(self, metric: str) -> Series | None:
