@@ -421,6 +421,19 @@ def test_an_exported_trace_reads_back_the_same(tmp_path: Path) -> None:
     assert sorted((e["ph"], e["id"]) for e in arrows_) == [("f", 1), ("f", 2), ("s", 1), ("s", 2)]
 
 
+def test_memory_and_synchronisation_read_back_the_same(tmp_path: Path) -> None:
+    trace = TraceBuilder().op("aten::empty", 0, 10).memory(2, 512, device=0, total=512).memory(4, -64)
+    timeline = timeline_of(tmp_path, trace.sync_record("Stream Sync", 20, 5).runtime("cudaStreamSynchronize", 18, 8))
+    path = tmp_path / "out.pt.trace.json"
+    path.write_text(json.dumps(chrome_trace(timeline, 0, 200_000, None)))
+
+    def told(events: Events) -> list[tuple]:
+        columns = (events.kind, events.ts_ns, events.dur_ns, events.bytes, events.device)
+        return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+    assert told(import_file(path).events) == told(timeline.segments()[0].events)
+
+
 def test_an_exported_trace_has_the_curves(tmp_path: Path) -> None:
     run = RecordedRun(tmp_path / "run").step(0, 0, 100)
     for at, cpu in ((0, 0.25), (50, 0.5), (200, 1.0)):

@@ -41,6 +41,7 @@ _CATEGORY = {
     Kind.DATALOADER: "user_annotation",
     Kind.OVERHEAD: "overhead",
     Kind.DEVICE_ANNOTATION: "gpu_user_annotation",
+    Kind.MEMORY: "cpu_instant_event",
 }
 _UNITS = {"bytes_per_s": "bytes/s"}
 _IDS = {"correlation": "correlation", "external_id": "External id", "stream": "stream", "device": "device"}
@@ -76,7 +77,7 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
             kind = int(e.kind[i])
             event = {
                 "ph": "X",
-                "cat": _CATEGORY.get(Kind(kind), "other") if kind < len(Kind) else "other",
+                "cat": _category(kind, int(e.device[i])),
                 "name": e.text(i),
                 "pid": pid,
                 "tid": tid,
@@ -84,6 +85,9 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
                 "dur": int(e.dur_ns[i]) / 1000,
                 "args": args.of(i),
             }
+            if kind == Kind.MEMORY:  # an instant, as it came
+                del event["dur"]
+                event |= {"ph": "i", "s": "t"}
             events.append(event)
             if e.correlation[i] > 0 and (kind in DEVICE_WORK or i in calls):
                 ends = kind in DEVICE_WORK
@@ -104,6 +108,12 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
         "displayTimeUnit": "ns",
         "traceEvents": tracks.metadata() + events + counters,
     }
+
+
+def _category(kind: int, device: int) -> str:
+    if kind == Kind.SYNC and device != NONE:  # a device's record of what the host waited for
+        return "cuda_sync"
+    return _CATEGORY.get(Kind(kind), "other") if kind < len(Kind) else "other"
 
 
 def _counters(timeline: Timeline, t0: int, t1: int, lanes: set[int], tracks: _Tracks) -> list[dict[str, Any]]:
