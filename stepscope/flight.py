@@ -24,6 +24,8 @@ HISTORY, LEAST_HISTORY = 1000, 50
 #: A step is slow if it is above this quantile of the history, this multiple of its median, and exceeds the median by
 #: so much: a window stalls the training for longer than that, so less is not worth one.
 QUANTILE, TIMES_MEDIAN, LEAST_EXCESS_NS = 0.99, 1.5, 20_000_000
+#: Before a recording has lasted so long, slow steps are taken for the training's warming up.
+SETTLED_NS = 30_000_000_000
 #: Steps after a window that are not looked at: the profiler may still slow them.
 REST_STEPS = 20
 #: Stall of a window that is assumed until one has been taken.
@@ -136,7 +138,8 @@ class FlightRecorder:
         assert self._plan is not None
         stall_ns, windows = self._stall_ns()
         next_ns = stall_ns // windows if windows else _ASSUMED_STALL_NS
-        return stall_ns + next_ns <= self._plan.time_ratio * (self._now_ns() - self._began_ns)
+        elapsed_ns = self._now_ns() - self._began_ns
+        return elapsed_ns >= SETTLED_NS and stall_ns + next_ns <= self._plan.time_ratio * elapsed_ns
 
     def _open(self, reason: dict[str, Any]) -> None:
         if self._plan is None or self._taken >= self._plan.windows:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from stepscope.errors import StepscopeError
-from stepscope.flight import LEAST_HISTORY, REST_STEPS, FlightPlan, FlightRecorder, as_plan, sentence
+from stepscope.flight import LEAST_HISTORY, REST_STEPS, SETTLED_NS, FlightPlan, FlightRecorder, as_plan, sentence
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 
@@ -131,6 +131,14 @@ def test_no_more_time_than_planned(flight):
     flight.now_ns = 300_000_000_000
     flight.steps(500)
     assert len(flight.asked) == 1
+
+
+def test_not_while_the_training_warms_up(flight):
+    flight.now_ns = SETTLED_NS - 1
+    flight.stalls = (1, 1)
+    flight.steps(*[100] * 60)
+    flight.steps(500)
+    assert flight.asked == []
 
 
 def test_a_refusal_is_no_window_taken(flight):

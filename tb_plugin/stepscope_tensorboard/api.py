@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from stepscope.errors import StepscopeError
 from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
+from stepscope_tensorboard.control_routes import ControlRoutes
 from stepscope_tensorboard.data_routes import DataRoutes
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
@@ -46,6 +47,7 @@ class Api:
         self._rollups = RunRollups()
         self._sessions = Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
         self._listing = Listing(roots)
+        self._control = ControlRoutes(self._listing)
         of_worker = self._listing, self._sessions
         # Versions are counted from 0 in each process: the tag of another one must not match.
         self._process = secrets.token_hex(4)
@@ -59,6 +61,7 @@ class Api:
             **DataRoutes(*of_worker).routes(),
             **MemoryRoutes(*of_worker).routes(),
             **ResourceRoutes(*of_worker).routes(),
+            **self._control.routes(),
         }
 
     def answer(self, route: str, query: Mapping[str, str], known_etag: str | None = None) -> Answer:
@@ -82,6 +85,16 @@ class Api:
             return json_answer({"error": str(problem)}, problem.status)
         except StepscopeError as error:
             return json_answer({"error": str(error)}, 500)
+        except Exception as error:
+            log.exception("the route %s failed", route)
+            return json_answer({"error": f"stepscope failed here ({type(error).__name__}: {error})."}, 500)
+
+    def post(self, route: str, headers: Mapping[str, str], host: str, body: bytes) -> Answer:
+        """Answer a POST request, of which there is one: ``control/capture``."""
+        try:
+            return self._control.capture(headers, host, body)
+        except Problem as problem:
+            return json_answer({"error": str(problem)}, problem.status)
         except Exception as error:
             log.exception("the route %s failed", route)
             return json_answer({"error": f"stepscope failed here ({type(error).__name__}: {error})."}, 500)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorboard.plugins import base_plugin
@@ -11,6 +11,7 @@ from werkzeug import wrappers
 
 from stepscope_tensorboard.answers import JSON, Answer, json_answer
 from stepscope_tensorboard.api import Api
+from stepscope_tensorboard.control_routes import MAX_BODY_BYTES
 from stepscope_tensorboard.logdirs import roots
 from stepscope_tensorboard.static_files import StaticFiles
 
@@ -32,6 +33,7 @@ class StepscopePlugin(base_plugin.TBPlugin):
 
     def get_plugin_apps(self) -> dict[str, Callable]:
         data = {f"/{route}": self._app(self._data) for route in self._api.routes}
+        data["/control/capture"] = self._app(self._post, ("POST",))
         return {**data, "/index.js": self._app(self._file), "/*": self._app(self._file)}
 
     def is_active(self) -> bool:
@@ -45,16 +47,23 @@ class StepscopePlugin(base_plugin.TBPlugin):
     def _data(self, request: wrappers.Request) -> Answer:
         return self._api.answer(_name(request), request.args, request.headers.get("If-None-Match"))
 
+    def _post(self, request: wrappers.Request) -> Answer:
+        # What a client says of the length bounds what is read; without it there is no body.
+        if request.content_length is None or request.content_length > MAX_BODY_BYTES:
+            return json_answer({"error": f"A body of at most {MAX_BODY_BYTES} bytes is needed."}, 413)
+        return self._api.post(_name(request), dict(request.headers.items()), request.host, request.get_data())
+
     def _file(self, request: wrappers.Request) -> Answer:
         return self._static.answer(_name(request), request.headers.get("If-None-Match"), _takes_gzip(request))
 
-    def _app(self, handle: Callable[[wrappers.Request], Answer]) -> Callable:
+    def _app(self, handle: Callable[[wrappers.Request], Answer], methods: Sequence[str] = ("GET", "HEAD")) -> Callable:
         def app(environ: dict[str, Any], start_response: Callable) -> Any:
             request = wrappers.Request(environ)
-            if request.method in ("GET", "HEAD"):
+            if request.method in methods:
                 answer = handle(request)
             else:
-                answer = json_answer({"error": "stepscope answers GET requests only."}, 405)
+                answer = json_answer({"error": f"stepscope answers {methods[0]} requests only here."}, 405)
+                answer.headers["Allow"] = ", ".join(methods)
             if answer.status == 304:  # werkzeug drops the type, and TensorBoard warns of every answer without one
                 headers = {"Content-Type": answer.content_type, **_headers(answer)}
                 start_response("304 NOT MODIFIED", list(headers.items()))
@@ -84,6 +93,4 @@ def _response(request: wrappers.Request, answer: Answer) -> wrappers.Response:
         body, headers["Content-Encoding"] = gzip.compress(body, 1), "gzip"
     if "Content-Encoding" in headers:
         headers["Vary"] = "Accept-Encoding"
-    if answer.status == 405:
-        headers["Allow"] = "GET, HEAD"
     return wrappers.Response(body, answer.status, headers, content_type=answer.content_type)

@@ -1,0 +1,127 @@
+"""The routes that ask something of a running job: the only ones that write, and only into its ``control`` folder.
+
+A request needs POST, comes from a page of this very server, and carries the token that the page has read from here:
+a page of another site can send requests, and cannot read answers. ``STEPSCOPE_READ_ONLY=1`` switches them off.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from stepscope.control import DONE, ask, responses
+from stepscope.errors import StepscopeError
+from stepscope.running_job import capture_request, live_workers
+from stepscope.runs import RecordedWorker, Run
+from stepscope.schema import Kind
+from stepscope_tensorboard.answers import Answer, Problem, json_answer
+from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.parameters import Parameters
+from stepscope_tensorboard.routes import Made, Route
+
+READ_ONLY_VARIABLE = "STEPSCOPE_READ_ONLY"
+TOKEN_HEADER = "X-Stepscope-Token"
+MAX_BODY_BYTES = 4096
+
+
+class CaptureBody(msgspec.Struct, forbid_unknown_fields=True):
+    """``worker`` None: all of the run that are alive."""
+
+    run: str
+    worker: str | None
+    steps: int
+
+
+class ControlRoutes:
+    """``token`` and ``status`` are routes as in ``routes.Routes``; ``capture`` takes a POST."""
+
+    def __init__(self, listing: Listing) -> None:
+        self._listing = listing
+        self._token = secrets.token_urlsafe(24)
+
+    def routes(self) -> dict[str, Route]:
+        return {"control/token": self.token, "control/status": self.status}
+
+    def token(self, p: Parameters) -> Made:
+        """The token for ``capture``; null where this server only reads."""
+        return None, lambda: json_answer({"token": None if _is_read_only() else self._token})
+
+    def status(self, p: Parameters) -> Made:
+        run = self._listing.run(p.text("run"))
+        request_id = p.text("request")
+        if re.fullmatch(r"[0-9a-f]{16}", request_id) is None:
+            raise Problem(400, "The parameter request must be what control/capture gave.")
+        return None, lambda: json_answer({"workers": _status(run, request_id)})
+
+    def capture(self, headers: Mapping[str, str], host: str, body: bytes) -> Answer:
+        """Ask for a deep window.
+
+        Raises:
+            Problem: 403 the request may not come from here, 400 it makes no sense, 409 the job does not run.
+        """
+        self._check_sender(headers, host)
+        try:
+            asked = msgspec.json.decode(body, type=CaptureBody)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise Problem(400, f"The body cannot be used: {error}.") from None
+        run = self._listing.run(asked.run)
+        try:
+            workers = [w for w in live_workers(run) if asked.worker in (None, w.id)]
+            if not workers:
+                raise Problem(409, f"The worker {asked.worker!r} does not run.")
+            request = capture_request(workers, asked.steps)
+            request_id = ask(run.path, request)
+        except StepscopeError as error:
+            raise Problem(409, str(error)) from None
+        return json_answer({"request": request_id, "workers": request.workers, "steps": request.steps})
+
+    def _check_sender(self, headers: Mapping[str, str], host: str) -> None:
+        if _is_read_only():
+            raise Problem(403, f"This server only reads ({READ_ONLY_VARIABLE} is set); use stepscope capture.")
+        site = headers.get("Sec-Fetch-Site")
+        is_same = site == "same-origin" if site else urlsplit(headers.get("Origin", "")).netloc == host
+        if not is_same:
+            raise Problem(403, "A capture can only be asked for by a page of this server.")
+        if not secrets.compare_digest(headers.get(TOKEN_HEADER, "").encode(), self._token.encode()):
+            raise Problem(403, "The token is missing or of an earlier start of the server; reload the page.")
+
+
+def _is_read_only() -> bool:
+    return os.environ.get(READ_ONLY_VARIABLE, "") not in ("", "0")
+
+
+def _status(run: Run, request_id: str) -> list[dict[str, Any]]:
+    workers = {worker.id: worker for worker in run.workers if isinstance(worker, RecordedWorker)}
+    said = responses(run.path, request_id, list(workers))
+    return [
+        {
+            "worker": worker,
+            "state": response.state,
+            "detail": response.detail,
+            "first_step": response.first_step,
+            **(_place(workers[worker], response.window) if response.state == DONE else _NO_PLACE),
+        }
+        for worker, response in said.items()
+    ]
+
+
+_NO_PLACE = {"window": None, "start_ns": None, "duration_ns": None}
+
+
+def _place(worker: RecordedWorker, window_id: str | None) -> dict[str, Any]:
+    """Where the steps of a window are; the name of the window comes from the listing of the folder."""
+    if window_id not in worker.window_ids():
+        return _NO_PLACE
+    assert window_id is not None
+    events = worker.window(window_id).events
+    rows = events.of_kind(Kind.STEP)
+    if not rows.any():
+        return {**_NO_PLACE, "window": window_id}
+    start = int(events.ts_ns[rows].min())
+    return {"window": window_id, "start_ns": str(start), "duration_ns": int(events.end_ns[rows].max()) - start}
