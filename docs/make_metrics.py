@@ -22,7 +22,8 @@ HEAD = """<!-- Made by docs/make_metrics.py from the docstrings of stepscope/ana
 
 `stepscope summary PATH --format json` prints these numbers and the TensorBoard tab shows them. All times are
 integer nanoseconds, sizes bytes, ratios 0 to 1. `null` means that a value was not measured, which is never 0.
-Percentiles are by nearest rank: a value that occurred, never an interpolation.
+Percentiles are by nearest rank: a value that occurred, never an interpolation. `findings`, `verdict` and `bound` are
+told in [rules.md](rules.md); `problems` are sentences on files of the run that could not be opened.
 
 *Host* rows are events of CPU threads, *device work* is kernels, collectives, copies and fills on a device's queues.
 Time sums over threads or streams count every thread and stream; what is called a union counts each moment once.

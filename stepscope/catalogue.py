@@ -32,11 +32,14 @@ from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchr
 from stepscope.analysis.tf_data import TfData, TfDataStage
 from stepscope.analysis.throughput import Throughput
 from stepscope.analysis.trust import Trust
+from stepscope.schema import Device
 from stepscope.summary import micro_step_time, step_time
 from stepscope.summary.across import AcrossWorkers
+from stepscope.summary.parts import coverage_of
 
 #: Title, place in the JSON, unit of the entries whose name does not tell, and the docstring.
 SECTIONS: list[tuple[str, str, str, Any]] = [
+    ("Coverage", "workers[].coverage", "", coverage_of),
     ("Steps", "workers[].steps[]", "", Steps),
     ("Step activity", "workers[].steps[].activity_ns", "ns", activity_by_step),
     ("Step phases", "workers[].steps[].phase_ns", "ns", Phases),
@@ -49,6 +52,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Loader", "workers[].loader", "", Loader),
     ("Throughput", "workers[].throughput", "", Throughput),
     ("Overhead of the profiler", "workers[].overhead", "", Overhead),
+    ("Devices", "workers[].devices[]", "", Device),
     ("Device use", "workers[].gpu[]", "ratio", Gpu),
     ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),
     ("Idle time", "workers[].idle.devices[], .streams[]", "", Idle),

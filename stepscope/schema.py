@@ -137,7 +137,14 @@ class Lane:
 
 @dataclass
 class Device:
-    """One accelerator, as the source describes it; unknown properties are None."""
+    """One accelerator, as the source describes it; null where it does not tell.
+
+    Metrics:
+        id: its ordinal
+        name: its model
+        sm_count: streaming multiprocessors, or compute units
+        memory_bytes: its memory
+    """
 
     id: int
     name: str | None = None

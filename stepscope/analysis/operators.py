@@ -70,7 +70,7 @@ class ShapedOperator:
     """All calls of one operator with inputs of the same shapes and types, where the capture recorded them.
 
     The list is bounded: the 200 with the largest device self time, then host self time;
-    ``operator_shapes_total`` tells how many there are.
+    ``operators_by_shape_total`` tells how many there are.
 
     Metrics:
         name: the operator

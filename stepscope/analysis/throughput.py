@@ -15,6 +15,8 @@ from stepscope.analysis.steps import Steps
 class Throughput:
     """Training throughput of one worker; null where the batch size is not told.
 
+    ``throughput_samples_per_s`` of the run is the sum over its workers, null unless all tell theirs.
+
     Metrics:
         batch_size: samples in one batch: the hook's option ``batch_size``, else what the DataLoader says
         samples_per_s: batch_size x micro batches of the complete steps / time of these steps; a step whose micro

@@ -95,7 +95,16 @@ def devices_of(windows: list[Window], meta: dict[str, Any]) -> list[Device]:
 
 
 def coverage_of(live: Events, capture: Capture, steps: Steps | None, phases: Phases | None) -> dict[str, Any]:
-    """How much of the job the numbers stand for."""
+    """How much of the job the numbers stand for; null where the analysis of the steps failed.
+
+    Metrics:
+        steps: steps in all
+        deep_steps: those in deep windows, of which activity is known; ``activity_total_ns`` sums over them
+        phased_steps: those of which phases are known; ``phase_total_ns`` sums over them
+        windows: deep windows
+        first_ns: start of the first event, Unix time
+        last_ns: end of the last event, Unix time
+    """
     tables = [t for t in (live, capture.events) if len(t)]
     return {
         "steps": None if steps is None else len(steps),
