@@ -6,9 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stepscope.analysis.groups import Groups
+from stepscope.analysis.percentiles import nearest_rank
 from stepscope.schema import Window
 from stepscope.summary import summarize_worker
 from stepscope.tables import TABLES, Tables
@@ -35,7 +38,7 @@ def same(rows: list[dict[str, Any]], listed: list[dict[str, Any]], names: dict[s
         assert len(common) >= 3
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)  # each takes 0.2 s: a run, its summary and all tables
 @given(random_events())
 def test_groups_equal_the_summary(table: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -96,11 +99,6 @@ def test_shares_make_up_the_whole(tmp_path: Path) -> None:
 @given(st.data())
 @settings(max_examples=30, deadline=None)
 def test_percentiles_of_groups_are_those_of_their_values(data: st.DataObject) -> None:
-    import numpy as np
-
-    from stepscope.analysis.groups import Groups
-    from stepscope.analysis.percentiles import nearest_rank
-
     pairs = data.draw(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 50)), min_size=1, max_size=30))
     key, value = np.array(pairs).T
     groups = Groups(key)
