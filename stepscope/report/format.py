@@ -28,8 +28,9 @@ def percent(ratio: float | None) -> str:
     return NOT_MEASURED if ratio is None else f"{ratio * 100:.1f} %"
 
 
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """A number and what it counts, by default with an s from two on."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def name(text: str, width: int = 60) -> str:
