@@ -40,7 +40,8 @@ export function flameOf(modules: readonly ModuleRow[], measure: Measure): { root
   return { root, rest };
 }
 
-const stem = (name: string) => name.replace(/\d+/g, "#");
+/** What modules of a class have in common: Linear_0, Linear_1 and the group Linear_0–11. */
+export const stem = (name: string) => name.replace(/\d+(–\d+)?/g, "#");
 
 /** What modules have in common that are made the same way: their names without numbers, and those below them. */
 function shape(node: Flame): string {

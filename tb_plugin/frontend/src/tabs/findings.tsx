@@ -124,7 +124,7 @@ function Evidence({ finding }: { finding: Finding }): JSX.Element {
             <td>
               {finding.confidence}
               {finding.weakened_by.length > 0 &&
-                `, weakened by the notes ${finding.weakened_by.map((code) => code.replaceAll("_", " ")).join(", ")}`}
+                `, weakened by ${finding.weakened_by.length === 1 ? "the note" : "the notes"} ${finding.weakened_by.map((code) => `“${code.replaceAll("_", " ")}”`).join(", ")}`}
             </td>
           </tr>
           {finding.workers.length > 1 && (

@@ -9,7 +9,6 @@ import { count, digits, duration, exact, plural } from "../format";
 import { adjustDashboard, nav } from "../state";
 import { Meter } from "../ui/meter";
 import { ROW_HEIGHT, Table, type Column } from "../ui/table";
-import { Absent } from "../ui/states";
 import { Toggle } from "../ui/toggle";
 import { AllInTables } from "./all-in-tables";
 
@@ -21,7 +20,8 @@ const LABELS: Record<HotList, string> = {
   annotations: "Annotations",
 };
 
-export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element {
+/** Nothing where there is no such list: the card of what is not measured says why. */
+export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   const deep = worker.modules ?? [];
   const sampled = deep.length === 0 ? (worker.sampled_modules ?? []) : [];
   const listed: Record<HotList, number> = {
@@ -33,6 +33,7 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element {
   const chosen = nav.value.dashboard.list;
   const has = (name: HotList | null): name is HotList => name !== null && listed[name] > 0;
   const view = has(chosen) ? chosen : views.find(has);
+  if (!view) return null;
   const totals = {
     operators: worker.operator_count,
     // The list has an entry more, for what belongs to no module.
@@ -44,28 +45,24 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element {
       <div class="card-head">
         <Toggle
           label="List"
-          value={view ?? "operators"}
+          value={view}
           choices={views.map((name) => ({ value: name, label: LABELS[name], off: listed[name] === 0 && NONE[name] }))}
           onChoose={(name) => adjustDashboard({ list: name as HotList })}
         />
-        {view && (
-          <span class="card-note">
-            {view === "modules" && sampled.length > 0 ? (
-              <span title={DEFINITIONS.sampledModules} data-testid="sampled-basis">
-                host times in {plural(Math.max(...sampled.map((row) => row.steps)), "sampled step")}, no deep window
-                tells modules
-              </span>
-            ) : (
-              <>
-                {rowsText(listed[view], totals[view], view)} <AllInTables table={view} />
-              </>
-            )}
-          </span>
-        )}
+        <span class="card-note">
+          {view === "modules" && sampled.length > 0 ? (
+            <span title={DEFINITIONS.sampledModules} data-testid="sampled-basis">
+              host times in {plural(Math.max(...sampled.map((row) => row.steps)), "sampled step")}; no deep window tells
+              modules
+            </span>
+          ) : (
+            <>
+              {rowsText(listed[view], totals[view], view)}, <AllInTables table={view} />
+            </>
+          )}
+        </span>
       </div>
-      {!view ? (
-        <Absent>No step was captured in depth, so single operators are not known yet.</Absent>
-      ) : view === "operators" ? (
+      {view === "operators" ? (
         <Operators rows={worker.operators ?? []} />
       ) : view === "annotations" ? (
         <Annotations rows={worker.annotations ?? []} />

@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { boxesOf, find, flameOf, grouped, type Flame, type Measure } from "../charts/flame";
+import { boxesOf, find, flameOf, grouped, stem, type Flame, type Measure } from "../charts/flame";
 import { textOn } from "../color";
 import { getModules, type Chosen, type ModulesAnswer } from "../dashboard/requests";
 import { DEFINITIONS } from "../definitions";
@@ -144,7 +144,7 @@ function Boxes({ root, cut }: { root: Flame; cut: number | null }): JSX.Element 
       )}
       <div class="flame" style={{ height: `${depth * ROW}px` }} onPointerLeave={() => setLit(null)}>
         {boxes.map(({ node, depth: row, left, width }) => {
-          const color = node.path.length === 0 ? null : palette[nameHash(node.name) % palette.length];
+          const color = node.path.length === 0 ? null : palette[nameHash(stem(node.name)) % palette.length];
           return (
             <button
               key={JSON.stringify(node.path)}

@@ -28,7 +28,9 @@ export function gapsOf(answer: SummaryAnswer): Gap[] {
     });
   if (!onDevice)
     gaps.push({
-      what: "Kernels, their precision, GPU activity, memory operations",
+      what: deep
+        ? "Kernels, their precision, GPU activity, memory operations"
+        : "Operators, kernels, GPU activity, memory operations",
       why: deep
         ? "Nothing ran on a GPU in the capture."
         : "No step was captured in depth. The hooks open a deep window by themselves after some steps.",

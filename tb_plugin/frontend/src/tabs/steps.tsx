@@ -15,7 +15,7 @@ import type { Area } from "../hash";
 import { adjust, adjustDashboard, nav, theme } from "../state";
 import { Cards } from "../ui/cards";
 import { useFetched } from "../ui/fetched";
-import { Absent, Await } from "../ui/states";
+import { Absent, Await, Problem } from "../ui/states";
 import { Toggle } from "../ui/toggle";
 import { ModuleFlame } from "./module-flame";
 import { Bars } from "./step-bars";
@@ -35,10 +35,11 @@ export function StepsTab(): JSX.Element {
           (answer.coverage?.steps ?? 0) > 0 ? (
             <Breakdown answer={answer} />
           ) : (
-            <Absent>
-              No steps were seen. The PyTorch hook and the Keras callback mark them by themselves; in a loop of your own
-              call prof.step() after each step.
-            </Absent>
+            <Problem
+              title="No steps were seen"
+              detail="The PyTorch hook and the Keras callback mark them by themselves; in a loop of your own call prof.step() after each step."
+              quiet
+            />
           )
         }
       </Await>

@@ -1,6 +1,7 @@
 // The Summary tab: what the worker is, how long its steps take, where the time goes, and what the data lacks.
 
 import type { JSX } from "preact";
+import type { SummaryAnswer } from "../api";
 import { key, overview, resources, summary } from "../data";
 import { Await } from "../ui/states";
 import { Facts } from "./facts";
@@ -23,6 +24,7 @@ export function SummaryTab(): JSX.Element {
               at={key.value}
               originNs={answer.origin_ns}
             />
+            {isUnknown(answer) && <Notes worker={answer.worker} refused={answer.refused} />}
             <Tiles answer={answer} steps={overview.now.value.value} />
             <Findings
               findings={answer.findings ?? []}
@@ -31,10 +33,14 @@ export function SummaryTab(): JSX.Element {
               originNs={answer.origin_ns}
             />
             <Panels answer={answer} />
-            <Notes worker={answer.worker} refused={answer.refused} />
+            {!isUnknown(answer) && <Notes worker={answer.worker} refused={answer.refused} />}
           </>
         )}
       </Await>
     </div>
   );
 }
+
+/** Nothing to judge, as of a file that cannot be read: the notes tell why, so they come first. */
+const isUnknown = ({ verdict, worker }: SummaryAnswer) =>
+  verdict?.severity === "unknown" && (worker.quality ?? []).length > 0;
