@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,11 @@ from tests.recorded import RecordedRun
 
 def api_of(logdir: Path, **kwargs: Any) -> Api:
     return Api(roots(str(logdir), None), **kwargs)
+
+
+def test_every_route_is_documented(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2].joinpath("docs/api.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)) == sorted(api_of(tmp_path).routes)
 
 
 def get(api: Api, route: str, status: int = 200, **query: Any) -> Any:
