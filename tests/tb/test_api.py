@@ -26,11 +26,6 @@ def api_of(logdir: Path, **kwargs: Any) -> Api:
     return Api(roots(str(logdir), None), **kwargs)
 
 
-def test_every_route_is_documented(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2].joinpath("docs/api.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)) == sorted(api_of(tmp_path).routes)
-
-
 def get(api: Api, route: str, status: int = 200, **query: Any) -> Any:
     """The JSON of an answer; asks again while a file is being imported, as the page does."""
     answer = ask(api, route, **query)
@@ -69,6 +64,11 @@ def traced(path: Path, rank: int | None = 0) -> Path:
 
 
 # -- runs -------------------------------------------------------------------------------------------
+
+
+def test_every_route_is_documented(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2].joinpath("docs/api.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)) == sorted(api_of(tmp_path).routes)
 
 
 def test_an_empty_log_directory_has_no_runs(tmp_path: Path) -> None:
