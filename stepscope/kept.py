@@ -20,7 +20,7 @@ from stepscope import __version__, cache
 from stepscope.runs import FileWorker, RecordedWorker, Worker
 
 #: The packages whose code decides on what is computed, besides the version.
-_CODE = ("analysis", "rules", "summary")
+_CODE = ("analysis", "report", "rules", "summary")
 _STATE_BYTES = 24
 
 
