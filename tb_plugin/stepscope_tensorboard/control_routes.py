@@ -39,7 +39,7 @@ class CaptureBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ControlRoutes:
-    """``token`` and ``status`` are routes as in ``routes.Routes``; ``capture`` takes a POST."""
+    """``token`` and ``status`` are routes; ``capture`` takes a POST."""
 
     def __init__(self, listing: Listing) -> None:
         self._listing = listing
