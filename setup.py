@@ -113,7 +113,9 @@ def extension() -> Extension:
         sources=[f"stepscope/importers/native/{name}.cpp" for name in ("kineto_events", "module")],
         depends=[str(path.relative_to(ROOT)) for path in ROOT.glob("stepscope/importers/native/*.h")],
         language="c++",
-        extra_compile_args=["/O2", "/std:c++14", "/EHsc"] if os.name == "nt" else ["-O3", "-g0", "-std=c++11", "-fvisibility=hidden"],
+        extra_compile_args=["/O2", "/std:c++14", "/EHsc"]
+        if os.name == "nt"
+        else ["-O3", "-g0", "-std=c++11", "-fvisibility=hidden"],
         define_macros=[("Py_LIMITED_API", "0x030A0000")] if stable else [],
         py_limited_api=stable,
         optional=True,
