@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from stepscope.held import array_bytes
 from stepscope.schema import Device
 from stepscope.tables.allocations import AllocationTable
 from stepscope.tables.annotations import AnnotationTable
@@ -78,6 +79,7 @@ class Tables:
         self._tables: dict[str, Table] = {}
         self._frames: dict[tuple[str, str], Frame] = {}
         self._orders: OrderedDict[tuple, np.ndarray] = OrderedDict()
+        self._source_bytes = 0  # of the analyses that the frames are made of
 
     @cached_property
     def source(self) -> Source:
@@ -101,6 +103,8 @@ class Tables:
                 if by != SINGLE and by not in table.groupings:
                     raise BadQuery(f"The table {name} cannot be grouped by {by!r}.")
                 self._frames[name, by] = table.single() if by == SINGLE else table.grouped(by)
+                shared = [segment.events for segment in self._timeline.segments()]
+                self._source_bytes = array_bytes([self.source, self._tables], without=shared)
             return self._frames[name, by]
 
     def ready(self, name: str, by: str) -> Frame | None:
@@ -140,4 +144,4 @@ class Tables:
     def nbytes(self) -> int:
         """Memory held, roughly."""
         frames, orders = list(self._frames.values()), list(self._orders.values())
-        return sum(frame.nbytes for frame in frames) + sum(order.nbytes for order in orders)
+        return sum(frame.nbytes for frame in frames) + sum(order.nbytes for order in orders) + self._source_bytes
