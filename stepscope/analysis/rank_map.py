@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.ranks import Measures
+from stepscope.analysis.ranks import Measures, mean_of
 from stepscope.schema import NONE
 
 
@@ -60,11 +60,11 @@ def rank_map(found: Measures, measure: str, offset: int, limit: int, columns: in
         count=len(measured),
         first=steps[begins],
         last=steps[ends],
-        mean=_ratio(np.bincount(stretch, total, width), np.bincount(stretch, count, width)),
+        mean=mean_of(np.bincount(stretch, total, width), np.bincount(stretch, count, width)),
         min=np.minimum.reduceat(spread.min[steps], begins) if width else steps,
         max=np.maximum.reduceat(spread.max[steps], begins) if width else steps,
         slowest=_most_often(spread.slowest[steps], stretch, at.workers, width),
-        cells=_ratio(
+        cells=mean_of(
             np.bincount(cell, values[own], at.workers * width), np.bincount(cell, minlength=at.workers * width)
         ).reshape(at.workers, width),
         column_of=column_of,
@@ -80,7 +80,7 @@ def part_means(found: Measures, shown: RankMap) -> dict[str, np.ndarray]:
         if "." in part:
             values = found.values(part)
             own = (column != NONE) & (values != NONE)
-            out[part] = _ratio(np.bincount(column[own], values[own], width), np.bincount(column[own], minlength=width))
+            out[part] = mean_of(np.bincount(column[own], values[own], width), np.bincount(column[own], minlength=width))
     return out
 
 
@@ -88,7 +88,3 @@ def _most_often(slowest: np.ndarray, stretch: np.ndarray, workers: int, width: i
     known = slowest != NONE
     wins = np.bincount(stretch[known] * workers + slowest[known], minlength=width * workers).reshape(width, workers)
     return np.where(wins.any(axis=1), wins.argmax(axis=1), NONE)
-
-
-def _ratio(total: np.ndarray, count: np.ndarray) -> np.ndarray:
-    return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)

@@ -141,7 +141,7 @@ class Measures:
         known = values != NONE
         worker, workers = self.alignment.worker[known], self.alignment.workers
         count = np.bincount(worker, minlength=workers)
-        return _ratio(np.bincount(worker, values[known], workers), count)
+        return mean_of(np.bincount(worker, values[known], workers), count)
 
     def spread(self, measure: str) -> StepSpread:
         """The measure of each step over the workers."""
@@ -158,7 +158,7 @@ class Measures:
         return StepSpread(
             id=at.id,
             workers=count,
-            mean=_ratio(np.bincount(column, own, n), count),
+            mean=mean_of(np.bincount(column, own, n), count),
             min=np.where(count > 0, low, NONE),
             max=high,
             slowest=np.where((count > 1) & (high > low), slowest, NONE),
@@ -196,5 +196,6 @@ def beyond_median(values: np.ndarray) -> np.ndarray:
     return values - np.median(known) if len(known) else values
 
 
-def _ratio(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+def mean_of(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """Totals divided by counts, NaN where there is nothing to count."""
     return np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)

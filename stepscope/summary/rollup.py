@@ -121,11 +121,9 @@ def empty_rollup(about: dict[str, Any]) -> Rollup:
 def _steps(analysis: Analysis | None) -> dict[str, np.ndarray]:
     steps = None if analysis is None else analysis.steps
     if analysis is None or steps is None:
-        columns: dict[str, np.ndarray] = {
-            c: np.empty(0, np.int64) for c in ("id", "start_ns", "host_ns", "duration_ns")
-        }
+        columns: dict[str, np.ndarray] = {c: np.empty(0, np.int64) for c in _TIMES}
         return {**columns, "complete": np.empty(0, bool)}
-    columns = {c: getattr(steps, c) for c in ("id", "start_ns", "host_ns", "duration_ns", "complete")}
+    columns = {c: getattr(steps, c) for c in (*_TIMES, "complete")}
     if analysis.activity is not None and steps.deep.any():
         columns |= {f"activity.{n}": np.where(steps.deep, analysis.activity[n], NONE) for n in ACTIVITIES}
     phases = analysis.phases
