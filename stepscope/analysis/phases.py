@@ -84,11 +84,6 @@ def recorded_phases(events: Events, visible: Iterable[str] | None = None) -> Pha
     return PhaseRows(events.lane[rows].astype(np.int64), start, start + events.dur_ns[rows], phase, frozenset(seen))
 
 
-def phases_by_step(events: Events, steps: Steps, visible: Iterable[str] | None = None) -> Phases:
-    """The recorded phases of each step; see ``recorded_phases`` and ``partition``."""
-    return partition(recorded_phases(events, visible), steps)
-
-
 def partition(rows: PhaseRows, steps: Steps) -> Phases:
     """The phases of each step. ``rows`` are of the table that the steps' markers come from."""
     totals = {name: np.zeros(len(steps), np.int64) for name in PHASES}

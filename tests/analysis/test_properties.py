@@ -18,7 +18,7 @@ from stepscope.analysis.kernels import activity_time, kernels, kernels_by_config
 from stepscope.analysis.launches import launches, link
 from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.operators import operators
-from stepscope.analysis.phases import phases_by_step
+from stepscope.analysis.phases import partition, recorded_phases
 from stepscope.analysis.queues import queue_order
 from stepscope.analysis.select import device_of, queue_of
 from stepscope.analysis.steps import find_steps
@@ -58,7 +58,7 @@ def analyse(events, origin=0):
     capture = merge([events])
     links = link(events)
     steps = find_steps(Events.empty(), capture, links)
-    phases = phases_by_step(events, steps)
+    phases = partition(recorded_phases(events), steps)
     runs = kernel_runs(events, links)
     queues = queue_order(events, links.run)
     return {
@@ -98,7 +98,7 @@ def test_parts_sum_to_the_whole(table):
     classes = activity_by_step(events, steps)
     assert sum(classes.values()).tolist() == steps.duration_ns.tolist()
     assert all((v >= 0).all() for v in classes.values())
-    phases = phases_by_step(events, steps).ns
+    phases = partition(recorded_phases(events), steps).ns
     assert sum(phases.values()).tolist() == steps.host_ns.tolist()
     assert all((v >= 0).all() for v in phases.values())
     assert (steps.start_ns[1:] >= steps.end_ns[:-1]).all()

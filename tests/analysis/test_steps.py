@@ -10,7 +10,7 @@ from stepscope.analysis.capture import merge
 from stepscope.analysis.gpu import gpus
 from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.launches import link
-from stepscope.analysis.phases import phases_by_step
+from stepscope.analysis.phases import partition, recorded_phases
 from stepscope.analysis.steps import find_steps
 from stepscope.schema import ACTIVITIES, NONE, PHASES, Events, Kind
 from tests.analysis.table import Table
@@ -25,7 +25,7 @@ def spans(steps):
     return list(zip(steps.id.tolist(), steps.start_ns.tolist(), steps.end_ns.tolist(), strict=True))
 
 
-def partition(table):
+def classes(table):
     """Non-zero classes of each step."""
     events = table.events()
     capture = merge([events])
@@ -160,7 +160,7 @@ class TestActivity:
     def test_a_device_that_is_always_busy_leaves_nothing_to_other_classes(self):
         table = Table().step(5, 0, 100).op("mm", 0, 50).launch(0, 5, 1).launch(15, 3, 2)
         table.kernel("sgemm", 0, 100, 1).device(Kind.MEMCPY, "Memcpy HtoD", 20, 10, stream=9, correlation=2)
-        assert partition(table) == [{"kernel": 100}]
+        assert classes(table) == [{"kernel": 100}]
 
     def test_each_class_takes_what_no_earlier_one_took(self):
         # kernel [10,20], collective [15,30] -> 10, copy [28,40] -> 10, fill [40,45] -> 5, launch [0,12] -> 10,
@@ -168,7 +168,7 @@ class TestActivity:
         table = Table().step(0, 0, 100).kernel("k", 10, 10)
         table.device(Kind.COLLECTIVE, "nccl", 15, 15, stream=8).device(Kind.MEMCPY, "c", 28, 12).launch(0, 12, 1)
         table.device(Kind.MEMSET, "s", 40, 5).host(Kind.DATALOADER, "next", 50, 10).op("mm", 40, 30)
-        assert partition(table) == [
+        assert classes(table) == [
             {
                 "kernel": 10,
                 "communication": 10,
@@ -183,14 +183,14 @@ class TestActivity:
 
     @pytest.mark.parametrize("kind", [Kind.ANNOTATION, Kind.PYTHON, Kind.MODULE, Kind.PHASE, Kind.OVERHEAD])
     def test_frames_around_work_are_not_work(self, kind):
-        assert partition(Table().step(0, 0, 100).host(kind, "x", 0, 100)) == [{"other": 100}]
+        assert classes(Table().step(0, 0, 100).host(kind, "x", 0, 100)) == [{"other": 100}]
 
     @pytest.mark.parametrize("kind", [Kind.RUNTIME, Kind.LAUNCH, Kind.SYNC])
     def test_calls_of_the_device_runtime(self, kind):
-        assert partition(Table().step(0, 0, 100).host(kind, "call", 10, 30)) == [{"runtime": 30, "other": 70}]
+        assert classes(Table().step(0, 0, 100).host(kind, "call", 10, 30)) == [{"runtime": 30, "other": 70}]
 
     def test_synchronisation_records_of_a_device_are_not_its_work(self):
-        assert partition(Table().step(0, 0, 100).device(Kind.SYNC, "Stream Sync", 10, 30)) == [{"other": 100}]
+        assert classes(Table().step(0, 0, 100).device(Kind.SYNC, "Stream Sync", 10, 30)) == [{"other": 100}]
 
 
 def gpus_of(capture):
@@ -221,7 +221,7 @@ class TestPhases:
     def phases(self, table, visible=None):
         events = table.events()
         steps = find_steps(events, merge([]), link(Events.empty()))
-        found = phases_by_step(events, steps, visible)
+        found = partition(recorded_phases(events, visible), steps)
         assert sum(found.ns.values()).tolist() == steps.host_ns.tolist()
         return found
 
