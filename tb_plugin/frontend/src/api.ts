@@ -596,10 +596,10 @@ export function address(route: string, params: Params): string {
   return `${base}${route}${text && `?${text}`}`;
 }
 
-async function request(route: string, params: Params, signal?: AbortSignal): Promise<Response> {
+async function request(route: string, params: Params, signal?: AbortSignal, init?: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(address(route, params), { signal, cache: "no-cache" });
+    response = await fetch(address(route, params), { signal, cache: "no-cache", ...init });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "The server does not answer. Is TensorBoard still running?");
@@ -617,6 +617,14 @@ async function request(route: string, params: Params, signal?: AbortSignal): Pro
 
 export async function json<T>(route: string, params: Params, signal?: AbortSignal): Promise<T> {
   return (await request(route, params, signal)).json() as Promise<T>;
+}
+
+/** For the one route that asks something of a running job; `token` as `control/token` gives it. */
+export async function post<T>(route: string, body: object, token: string): Promise<T> {
+  const headers = { "Content-Type": "application/json", "X-Stepscope-Token": token };
+  return (
+    await request(route, {}, undefined, { method: "POST", headers, body: JSON.stringify(body) })
+  ).json() as Promise<T>;
 }
 
 export interface WorkerKey {

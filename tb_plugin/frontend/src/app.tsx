@@ -18,6 +18,7 @@ import { StepsTab } from "./tabs/steps";
 import { SummaryTab } from "./tabs/summary";
 import { TablesTab } from "./tabs/tables";
 import { TimelineTab } from "./tabs/timeline";
+import { Capture } from "./ui/capture";
 import { EmptyLogdir } from "./ui/empty";
 import { Logo } from "./ui/icons";
 import { Picker, type Choice } from "./ui/picker";
@@ -49,7 +50,7 @@ function Header(): JSX.Element {
   const { run, worker } = shown.value;
   return (
     <header class="header">
-      <div class="brand" aria-label="Stepscope">
+      <div class="brand" role="img" aria-label="Stepscope">
         <Logo />
       </div>
       <Picker
@@ -68,6 +69,7 @@ function Header(): JSX.Element {
       />
       <Tabs />
       <span class="spacer" />
+      <Capture />
       <Freshness />
     </header>
   );

@@ -1,0 +1,72 @@
+// "Capture" in the header: a deep window of a running job, now.
+
+import type { JSX } from "preact";
+import { useEffect } from "preact/hooks";
+import { capture, mayAsk, progress, readToken, type Taken } from "../capture";
+import { isWhole, shown } from "../data";
+import { plural } from "../format";
+import { openWorker } from "../state";
+import { openStep } from "../tabs/open-step";
+import { Icon } from "./icons";
+import { Menu, type MenuItem } from "./menu";
+
+const STEPS = [1, 3, 10, 30];
+
+/** Nothing where nothing runs that could be asked. */
+export function Capture(): JSX.Element | null {
+  const { run, worker } = shown.value;
+  const live = run?.workers.filter((w) => w.live && w.source === "recording") ?? [];
+  const canAsk = isWhole.value ? live.length > 0 : live.some((w) => w.id === worker?.id);
+  useEffect(() => {
+    if (canAsk && mayAsk.value === null) readToken().catch(() => undefined); // the button says so when it is used
+  }, [canAsk]);
+  const told = progress.value;
+  if (!run || ((!canAsk || mayAsk.value === false) && told.state === "idle")) return null;
+  const one = { of: "", id: isWhole.value ? live[0]?.id : (worker?.id ?? null) };
+  const all = { of: ` of all ${live.length} workers`, id: null };
+  const targets = live.length < 2 ? [one] : isWhole.value ? [all] : [one, all];
+  const items = (): MenuItem[] =>
+    targets.flatMap(({ of, id }) =>
+      STEPS.map((n) => ({ label: plural(n, "step") + of, act: () => void capture(run.id, id, n) })),
+    );
+  return (
+    <span class="capture" data-testid="capture">
+      <span class={`capture-told ${told.state}`} role="status">
+        {told.state === "done" && told.taken ? (
+          <button type="button" class="text-button" onClick={() => open(told.taken!)}>
+            {told.text}: show it
+          </button>
+        ) : (
+          told.state !== "idle" && told.text
+        )}
+        {(told.state === "done" || told.state === "problem") && (
+          <button type="button" class="icon-button" aria-label="Dismiss" onClick={dismiss}>
+            <Icon shape="close" />
+          </button>
+        )}
+      </span>
+      {told.state !== "waiting" && canAsk && mayAsk.value !== false && (
+        <Menu
+          label="Capture a deep window of the running job now"
+          kind="text-button"
+          testId="capture-button"
+          note={() => "The next steps with every operator and kernel. The job stands still for a moment at the end."}
+          items={items}
+        >
+          Capture
+          <Icon shape="chevron" />
+        </Menu>
+      )}
+    </span>
+  );
+}
+
+function open({ run, worker, start_ns, duration_ns }: Taken): void {
+  if (shown.peek().worker?.id !== worker || isWhole.peek()) openWorker(run, worker);
+  openStep(start_ns, { start: [0], duration: [duration_ns] }, 0);
+  dismiss();
+}
+
+function dismiss(): void {
+  progress.value = { state: "idle" };
+}
