@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from stepscope.report import format as fmt
 from stepscope.rules.case import Case
 from stepscope.rules.finding import Finding
+from stepscope.rules.samples import percentiles
 
 
 def batch_size(case: Case) -> Finding | None:
@@ -36,7 +35,7 @@ def batch_size(case: Case) -> Finding | None:
     enough = {name: [v[skip:] for v in values if len(v) >= 2 * skip] for name, values in series.items()}
     if not all(enough.values()):
         return None
-    p95 = {name: max(float(np.percentile(v, 95)) for v in values) for name, values in enough.items()}
+    p95 = {name: max(percentiles(v, 95)[0] for v in values) for name, values in enough.items()}
     thresholds = (limits.batch_size_cpu_p95, limits.batch_size_gpu_p95, limits.batch_size_gpu_memory_p95)
     if any(value >= threshold for value, threshold in zip(p95.values(), thresholds, strict=True)):
         return None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from stepscope.report import format as fmt
 from stepscope.rules.case import Case
 from stepscope.rules.finding import Finding
+from stepscope.rules.samples import percentiles
 
 
 def low_gpu_utilization(case: Case) -> Finding | None:
@@ -28,7 +27,7 @@ def low_gpu_utilization(case: Case) -> Finding | None:
     for index, series in case.samples.each("gpu").items():
         values = series.after(limits.patience_samples)
         if len(values) >= limits.patience_samples:
-            p5, p95 = np.percentile(values, (5, 95)).tolist()
+            p5, p95 = percentiles(values, 5, 95)
             found.append((p95, p5, float(values.mean()), index, len(values)))
     if not found:
         return None

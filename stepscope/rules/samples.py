@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.analysis.monitor_series import series_of
+from stepscope.analysis.percentiles import weighted
 from stepscope.schema import NONE
 
 
@@ -63,6 +64,11 @@ class Samples:
     def first_ns(self) -> int | None:
         """The first sample of all."""
         return min((int(s.ts_ns[0]) for s in self._series.values()), default=None)
+
+
+def percentiles(value: np.ndarray, *percents: int) -> list[float]:
+    """By nearest rank, as everywhere; each sample counts once."""
+    return weighted(value, np.ones(len(value)), *percents)
 
 
 def together(a: Series, b: Series) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.analysis.percentiles import nearest_rank
 from stepscope.report import format as fmt
 from stepscope.rules.case import Basis, Case
 from stepscope.rules.finding import Finding
@@ -30,7 +31,7 @@ def slow_start(case: Case) -> Finding | None:
     if steps is None or not case.from_hook or len(steps) < 10 or int(steps.id[0]) > 1:
         return None
     dur = steps.duration_ns
-    median = float(np.median(dur))
+    median = nearest_rank(dur, 50)[0]
     quick = np.flatnonzero(dur < case.limits.start_factor * median)
     first = int(quick[0]) if len(quick) else 0
     excess_ns = float((dur[:first] - median).sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.analysis.percentiles import nearest_rank
 from stepscope.report import format as fmt
 from stepscope.rules.case import Basis, Case
 from stepscope.rules.finding import Finding
@@ -31,7 +32,7 @@ def step_outlier(case: Case) -> Finding | None:
     if len(rows) < case.limits.outlier_steps:
         return None
     dur = case.steps.duration_ns[rows]
-    median = float(np.median(dur))
+    median = nearest_rank(dur, 50)[0]
     slow = np.flatnonzero(dur > case.limits.outlier_factor * median)
     excess_ns = float((dur[slow] - median).sum())
     basis = Basis(max(int(dur.sum()), 1), len(rows))
@@ -47,7 +48,7 @@ def step_outlier(case: Case) -> Finding | None:
         f"{fmt.percent(basis.ratio(excess_ns))} of the time.",
         evidence={
             "slow_steps": len(slow),
-            "median_ns": int(median),
+            "median_ns": median,
             "max_ns": int(dur.max()),
             "excess_ns": int(excess_ns),
             "period_steps": every,
