@@ -9,6 +9,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from stepscope.schema import NONE
+
 JSON = "application/json"
 ARROW = "application/vnd.apache.arrow.stream"
 
@@ -46,6 +48,11 @@ def json_bytes(data: Any) -> bytes:
         return msgspec.json.encode(data, enc_hook=_plain)
     except UnicodeEncodeError:  # a path that is no Unicode, in a message
         return msgspec.json.encode(_encodable(msgspec.to_builtins(data, enc_hook=_plain)))
+
+
+def or_null(values: np.ndarray) -> list[int | None]:
+    """Integers as JSON has them: null for ``NONE``, which is "not measured"."""
+    return [None if value == NONE else value for value in values.tolist()]
 
 
 def arrow_bytes(table: pa.Table) -> bytes:

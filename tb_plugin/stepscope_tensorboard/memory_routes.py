@@ -18,10 +18,9 @@ from stepscope.analysis.memory_moments import (
     outliving,
     step_levels,
 )
-from stepscope.schema import NONE
 from stepscope.tables import Tables
 from stepscope.tables.allocations import allocator_name
-from stepscope_tensorboard.answers import Problem, json_answer
+from stepscope_tensorboard.answers import Problem, json_answer, or_null
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
@@ -86,7 +85,7 @@ def curve_impl(tables: Tables, of: int, t0: int | None, t1: int | None, points: 
             reserved.append(None)
         t += (track.ts_ns[at] - origin).tolist()
         allocated += track.allocated[at].tolist()
-        reserved += [None if value == NONE else value for value in track.reserved[at].tolist()]
+        reserved += or_null(track.reserved[at])
     return {
         **answer,
         "t0": begin - origin,

@@ -9,10 +9,10 @@ import numpy as np
 from stepscope.resource_grid import CORE, across, columns_of, cores
 from stepscope.resources import ResourceHistory
 from stepscope.runs import Run, Worker
-from stepscope.schema import NONE, Kind
+from stepscope.schema import Kind
 from stepscope.step_strips import Strip, has_steps, strip
 from stepscope.tables import Tables
-from stepscope_tensorboard.answers import Problem, json_answer
+from stepscope_tensorboard.answers import Problem, json_answer, or_null
 from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
@@ -184,7 +184,7 @@ def _strip(shown: Strip, origin: int) -> dict[str, list]:
         "start": (shown.start_ns - origin).tolist(),
         "end": (shown.end_ns - origin).tolist(),
         "count": shown.count.tolist(),
-        "first": [None if n == NONE else n for n in shown.first.tolist()],
-        "last": [None if n == NONE else n for n in shown.last.tolist()],
+        "first": or_null(shown.first),
+        "last": or_null(shown.last),
         "name": shown.name,
     }

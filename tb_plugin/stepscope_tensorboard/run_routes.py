@@ -11,9 +11,8 @@ import numpy as np
 from stepscope.analysis.rank_map import part_means, rank_map
 from stepscope.analysis.ranks import FAMILIES
 from stepscope.runs import Run
-from stepscope.schema import NONE
 from stepscope.summary import overview
-from stepscope_tensorboard.answers import Problem, json_answer
+from stepscope_tensorboard.answers import Problem, json_answer, or_null
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route
@@ -106,9 +105,9 @@ def steps_impl(whole: WholeRun, measure: str | None, offset: int, limit: int, co
         "first_id": ids[shown.first].tolist(),
         "last_id": ids[shown.last].tolist(),
         "mean": _whole_numbers(shown.mean),
-        "min": _or_null(shown.min),
-        "max": _or_null(shown.max),
-        "slowest": _or_null(shown.slowest),
+        "min": or_null(shown.min),
+        "max": or_null(shown.max),
+        "slowest": or_null(shown.slowest),
         "cells": [_whole_numbers(row) for row in shown.cells],
         **parts,
     }
@@ -159,7 +158,3 @@ def _whole_number(value: float | None) -> int | None:
 
 def _whole_numbers(values: np.ndarray) -> list[int | None]:
     return [None if v != v else round(v) for v in values.tolist()]
-
-
-def _or_null(values: np.ndarray) -> list[int | None]:
-    return [None if v == NONE else v for v in values.tolist()]

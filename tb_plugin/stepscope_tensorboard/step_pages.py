@@ -10,6 +10,7 @@ from stepscope.analysis.extremes import extremes
 from stepscope.analysis.steps import Steps
 from stepscope.schema import ACTIVITIES, PHASES
 from stepscope.summary import Analysis
+from stepscope_tensorboard.answers import or_null
 
 #: Stretches of steps in deep windows that are told; the latest ones where there are more.
 MAX_DEEP_RUNS = 100
@@ -64,7 +65,7 @@ def _step_columns(steps: Steps | None, page: np.ndarray, origin: int) -> dict[st
     if steps is None:
         return {k: [] for k in ("id", "label", "start", "host", "duration", "complete", "inferred", "averaged")}
     return {
-        "id": [number if number >= 0 else None for number in steps.id[page].tolist()],
+        "id": or_null(steps.id[page]),
         "label": [steps.label[i] for i in page.tolist()],
         "start": (steps.start_ns[page] - origin).tolist(),
         "host": steps.host_ns[page].tolist(),
