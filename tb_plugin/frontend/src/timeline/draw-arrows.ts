@@ -2,7 +2,7 @@
 
 import type { Connection } from "../api";
 import type { Ink } from "./ink";
-import { sliceOnCanvas, TOP, xOf, type Scene } from "./scene";
+import { launchOnCanvas, sliceOnCanvas, TOP, xOf, type Scene } from "./scene";
 
 const OUTWARD: ReadonlySet<Connection["type"]> = new Set(["run", "backward", "consumer"]);
 
@@ -14,14 +14,13 @@ export function arrowFrom(connection: Connection): "selected" | "other" {
 export function drawArrows(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink): void {
   const { selected } = scene;
   if (!selected) return;
-  const mine = sliceOnCanvas(scene, selected.lane, selected.depth);
-  if (!mine) return;
   for (const other of selected.connections.slice(0, 200)) {
-    const theirs = sliceOnCanvas(scene, other.lane, other.depth);
-    if (!theirs) continue;
-    const outward = arrowFrom(other) === "selected";
-    const [a, b] = outward ? [selected, other] : [other, selected];
-    const [ya, yb] = outward ? [mine.y, theirs.y] : [theirs.y, mine.y];
+    const [a, b] = arrowFrom(other) === "selected" ? [selected, other] : [other, selected];
+    const isLaunch = other.type === "run" || other.type === "launch";
+    const from = isLaunch ? launchOnCanvas(scene, a.lane, a.depth, b.lane) : sliceOnCanvas(scene, a.lane, a.depth);
+    const to = sliceOnCanvas(scene, b.lane, b.depth);
+    if (!from || !to) continue;
+    const [ya, yb] = [from.y, to.y];
     // From the end of a launch; an operator still runs when its work starts, so from its start there.
     const whileRunning = other.type === "operator" || other.type === "forward" || other.type === "backward";
     const cause = whileRunning ? a.start : Math.min(a.start + a.dur, Math.max(b.start, a.start));
@@ -41,6 +40,13 @@ export function drawFlows(ctx: CanvasRenderingContext2D, scene: Scene, colors: I
     if (y === undefined) places.set(key, (y = sliceOnCanvas(scene, lane, depth)?.y ?? null));
     return y;
   };
+  const launches = new Map<string, number | null>();
+  const yOfLaunch = (lane: number, depth: number, stream: number) => {
+    const key = `${lane} ${depth} ${stream}`;
+    let y = launches.get(key);
+    if (y === undefined) launches.set(key, (y = launchOnCanvas(scene, lane, depth, stream)?.y ?? null));
+    return y;
+  };
   ctx.lineWidth = 1;
   for (const [type, color] of [
     ["run", colors.arrow],
@@ -52,7 +58,8 @@ export function drawFlows(ctx: CanvasRenderingContext2D, scene: Scene, colors: I
     ctx.beginPath();
     for (let i = 0; i < flows.type.length; i += 1) {
       if (flows.type[i] !== type) continue;
-      const y0 = yOf(flows.from_lane[i], flows.from_depth[i]);
+      const [lane, depth] = [flows.from_lane[i], flows.from_depth[i]];
+      const y0 = type === "run" ? yOfLaunch(lane, depth, flows.to_lane[i]) : yOf(lane, depth);
       const y1 = yOf(flows.to_lane[i], flows.to_depth[i]);
       if (y0 === null || y1 === null) continue;
       const x0 = Math.max(-FAR, xOf(flows.from_t[i], range, width));

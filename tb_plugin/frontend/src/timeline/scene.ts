@@ -65,12 +65,38 @@ export function bandsOf(
 /** The y of a lane's upper edge on the canvas. */
 export const laneTop = (band: Band, row: LayoutRow) => band.top + row.y - band.scroll;
 
-/** Where a slice is on the canvas: on its pinned lane if it has one, else among the others or near its parent. */
-export function sliceOnCanvas(scene: Scene, lane: number, depth: number): { y: number; band: Band } | null {
+interface Place {
+  y: number;
+  band: Band;
+}
+
+/** `depth`: "last" for the lowest row shown. */
+function ownPlace(scene: Scene, lane: number, depth: number | "last"): Place | null {
   for (const band of scene.bands) {
     const row = band.layout.index.get(lane);
-    if (row?.kind === "slices" && depth < row.rows) return { y: band.top + middleOf(row, depth) - band.scroll, band };
+    if (row?.kind !== "slices") continue;
+    const at = depth === "last" ? row.rows - 1 : depth;
+    if (at < row.rows) return { y: band.top + middleOf(row, at) - band.scroll, band };
   }
+  return null;
+}
+
+/** Where a launch is: where its thread does not show it, among the host launches of the device that it is for. */
+export function launchOnCanvas(scene: Scene, lane: number, depth: number, stream: number): Place | null {
+  const own = ownPlace(scene, lane, depth);
+  if (own) return own;
+  for (let node = scene.tree.byId.get(stream) ?? null; node; node = node.parent) {
+    const launches = node.children.find((child) => child.info.type === "launches");
+    const place = launches && ownPlace(scene, launches.info.id, "last");
+    if (place) return place;
+  }
+  return sliceOnCanvas(scene, lane, depth);
+}
+
+/** Where a slice is on the canvas: on its pinned lane if it has one, else among the others or near its parent. */
+export function sliceOnCanvas(scene: Scene, lane: number, depth: number): Place | null {
+  const own = ownPlace(scene, lane, depth);
+  if (own) return own;
   const rest = scene.bands[scene.bands.length - 1];
   const near = sliceY(scene.tree, rest.layout, lane, depth);
   return near && { y: rest.top + near.y - rest.scroll, band: rest };
