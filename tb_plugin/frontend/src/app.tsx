@@ -145,14 +145,11 @@ function Freshness(): JSX.Element | null {
   const state = runs.now.value.state === "error" ? "lost" : isLive.value ? "live" : "finished";
   const at = updatedMs.value;
   const isFile = shown.value.worker.source === "file";
+  const when = at === null ? "" : `${isFile ? "File written" : "Last data"} at ${new Date(at).toLocaleString()}`;
   return (
-    <span
-      class={`freshness ${state}`}
-      data-testid="freshness"
-      title={at === null ? undefined : `${isFile ? "File written" : "Last data"} at ${new Date(at).toLocaleString()}`}
-    >
+    <span class={`freshness ${state}`} data-testid="freshness" title={[text.value, when].filter(Boolean).join("\n")}>
       <span class="dot" aria-hidden="true" />
-      {text}
+      <span>{text}</span>
     </span>
   );
 }

@@ -169,7 +169,7 @@ export function Facts(props: {
     <>
       <dl class="facts">
         {facts(props.answer, props.steps, props.resources).map((fact) => (
-          <div key={fact.label} title={fact.title ?? fact.value} data-testid={`fact-${fact.label.toLowerCase()}`}>
+          <div key={fact.label} title={fact.title || fact.value} data-testid={`fact-${fact.label.toLowerCase()}`}>
             <dt>{fact.label}</dt>
             <dd>{fact.value}</dd>
           </div>

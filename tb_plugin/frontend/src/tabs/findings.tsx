@@ -17,12 +17,12 @@ interface At {
   originNs: string;
 }
 
-/** All but the one that the verdict above tells in full; nothing where there is no other. */
+/** All but those that the verdict above tells in full; nothing where there is no other. */
 export function Findings(
-  props: { findings: readonly Finding[]; but: string | null /* its rule */ } & At,
+  props: { findings: readonly Finding[]; but: readonly string[] /* rules */ } & At,
 ): JSX.Element | null {
   const { findings, but, at, originNs } = props;
-  const others = findings.filter((finding) => finding.rule !== but);
+  const others = findings.filter((finding) => !but.includes(finding.rule));
   if (others.length === 0) return null;
   return (
     <section class="card" data-testid="findings">

@@ -5,6 +5,8 @@ import type { WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { count } from "../format";
 
+const MOST_NAMED = 5; // fields that a note weakens
+
 export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.Element {
   const quality = props.worker.quality ?? [];
   const refused = refusals(props.refused);
@@ -12,7 +14,7 @@ export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.E
   const weakens = new Map(
     (trust?.weakens ?? [])
       .filter(({ fields }) => fields.length > 0)
-      .map(({ code, fields }) => [code, fields.map((field) => field.replaceAll("_", " ")).join(", ")]),
+      .map(({ code, fields }) => [code, fields.map(fieldName)]),
   );
   return (
     <section class="card">
@@ -38,7 +40,7 @@ export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.E
               <span class="note-count">× {count(note.count)}</span>
               <span>
                 {note.detail}
-                {weakens.has(note.code) && <span class="faint"> Weakens: {weakens.get(note.code)}.</span>}
+                <Weakens fields={weakens.get(note.code) ?? []} />
               </span>
             </li>
           ))}
@@ -52,6 +54,23 @@ export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.E
       )}
     </section>
   );
+}
+
+function Weakens({ fields }: { fields: readonly string[] }): JSX.Element | null {
+  if (fields.length === 0) return null;
+  const more = fields.length - MOST_NAMED;
+  return (
+    <span class="faint" title={fields.join(", ")}>
+      {` Weakens: ${fields.slice(0, MOST_NAMED).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}.`}
+    </span>
+  );
+}
+
+/** "steps[].phase_ns" as "phase of steps". */
+function fieldName(field: string): string {
+  const [list, one] = field.split("[].");
+  const words = (name: string) => name.replace(/_ns$/, "").replaceAll("_", " ");
+  return one === undefined ? words(list) : `${words(one)} of ${words(list)}`;
 }
 
 /** Options a capture asked for and did not get: a list of sentences, or names with reasons. */

@@ -15,7 +15,7 @@ import { Absent, Await } from "../ui/states";
 import { Findings } from "./findings";
 import { everyone, mapNumbers, RunMap } from "./run-map";
 import { RankTable } from "./run-table";
-import { STRAGGLER, Verdict } from "./run-verdict";
+import { toldRules, Verdict } from "./run-verdict";
 
 const MOST_NAMED = 8;
 const MAP_COLUMNS = 120;
@@ -33,7 +33,7 @@ export function RunSummaryTab(): JSX.Element {
           <>
             <Verdict run={run} />
             <Tiles run={run} />
-            <Findings findings={run.findings} but={STRAGGLER} at={null} originNs="0" />
+            <Findings findings={run.findings} but={toldRules(run)} at={null} originNs="0" />
             <Cards>
               <StepTimeBand of={steps} run={run} />
               <Slowest run={run} />

@@ -11,11 +11,29 @@ import { Banner } from "./verdict";
 const MOST_NAMED = 8;
 const MOST_OTHERS = 3;
 const NOTABLE = 0.02; // of the median step
-/** The rule that tells of the same; the list of findings leaves it to this part of the page. */
-export const STRAGGLER = "straggler";
+/** The rule that tells of the same as the comparison. */
+const STRAGGLER = "straggler";
 const UNEVEN = 0.03; // of the slowest worker's time: below it the differences are those of any machine
 
+/** The most important finding, as for one worker, and how the workers compare. */
 export function Verdict({ run }: { run: RunSummary }): JSX.Element {
+  const [first] = run.findings;
+  return (
+    <>
+      {first && first.rule !== STRAGGLER && (
+        <Banner severity={first.severity} finding={first} at={null} originNs="0" sentence={first.message}>
+          {null}
+        </Banner>
+      )}
+      <Comparison run={run} />
+    </>
+  );
+}
+
+/** Rules whose findings the verdict tells in full. */
+export const toldRules = (run: RunSummary): string[] => [STRAGGLER, ...run.findings.slice(0, 1).map((f) => f.rule)];
+
+function Comparison({ run }: { run: RunSummary }): JSX.Element {
   const { across_workers: across, ranks } = run;
   const found = across?.imbalance;
   if (!across || !found || found.excess_ns === null) {

@@ -28,7 +28,7 @@ export function SummaryTab(): JSX.Element {
             <Tiles answer={answer} steps={overview.now.value.value} />
             <Findings
               findings={answer.findings ?? []}
-              but={answer.verdict?.rule ?? null}
+              but={answer.verdict?.rule ? [answer.verdict.rule] : []}
               at={key.value}
               originNs={answer.origin_ns}
             />
