@@ -111,7 +111,13 @@ class TraceBuilder:
         return self._host("cuda_runtime", name, ts_us, dur_us, tid, args)
 
     def memory(
-        self, ts_us: Us, bytes: int, device: int | None = None, total: int | None = None, tid: int | None = None
+        self,
+        ts_us: Us,
+        bytes: int,
+        device: int | None = None,
+        total: int | None = None,
+        tid: int | None = None,
+        address: int | None = None,
     ) -> TraceBuilder:
         """An allocation (``bytes`` > 0) or a free (< 0); ``device`` None is the host."""
         args: dict[str, Any] = {
@@ -119,7 +125,7 @@ class TraceBuilder:
             "Device Id": -1 if device is None else device,
             "Bytes": bytes,
         }
-        args |= _some({"Total Allocated": total})
+        args |= _some({"Total Allocated": total, "Addr": address})
         return self.event(
             {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]"} | self._where(tid), ts_us, None, args
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -17,32 +16,22 @@ from stepscope.inventory import Stretch, always_on_of, clock_of, files_of, windo
 from stepscope.resources import ResourceHistory
 from stepscope.runs import FileWorker, Worker
 from stepscope.tables import Tables
-from stepscope_tensorboard.answers import Answer, json_answer
-from stepscope_tensorboard.listing import Listing
+from stepscope_tensorboard.answers import json_answer
 from stepscope_tensorboard.parameters import Parameters
-from stepscope_tensorboard.sessions import Sessions
+from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
 #: Deep windows that are listed, the latest ones.
 MAX_WINDOWS = 500
 _VIEWER_PACKAGES = ("tensorboard", "numpy", "pyarrow")
 
-Made = tuple[str | None, Callable[[], Answer]]
 
-
-class DataRoutes:
-    """Each method is a route, as in ``routes.Routes``."""
-
-    def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        self._listing = listing
-        self._sessions = sessions
-
-    def routes(self) -> dict[str, Callable[[Parameters], Made]]:
+class DataRoutes(WorkerRoutes):
+    def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {"data": self.data, "definitions": self.definitions}
 
     def data(self, p: Parameters) -> Made:
-        run, worker = self._listing.worker(p.text("run"), p.text("worker"))
-        session = self._sessions.of(run.id, worker)
+        _, worker, session = self._worker(p)
         version, tables = session.tables(worker, "annotations")
         session.resources.read(worker)
         tag = f"{version}-{session.resources.version}-{worker.updated_ns}"

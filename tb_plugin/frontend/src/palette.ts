@@ -65,7 +65,7 @@ const KIND_COLORS: Record<Theme, Record<number, string>> = {
     [Kind.OP]: "#4b8ffd",
     [Kind.PYTHON]: "#8c8a4e",
     [Kind.RUNTIME]: "#07595c",
-    [Kind.LAUNCH]: "#0b8599",
+    [Kind.LAUNCH]: "#0b7c8f",
     [Kind.KERNEL]: "#00785a",
     [Kind.COLLECTIVE]: "#86290f",
     [Kind.MEMCPY]: "#8a6100",
@@ -163,6 +163,6 @@ export function kindColor(theme: Theme, kind: number): string {
 
 /** Lines of the resource curves, by group of series; the order is that of first appearance. */
 export const SERIES_COLORS: Record<Theme, readonly string[]> = {
-  light: ["#17669a", "#00785a", "#a64b00", "#885ce0", "#ac1c98", "#8a6100", "#5b6b7f", "#0b8599"],
+  light: ["#17669a", "#00785a", "#a64b00", "#885ce0", "#ac1c98", "#8a6100", "#5b6b7f", "#0b7c8f"],
   dark: ["#6aa6f5", "#72c1a4", "#e07a3c", "#a98af0", "#d66ba5", "#d9bf45", "#8f9aa6", "#7be5e6"],
 };

@@ -157,7 +157,7 @@ function Boxes({ root, cut }: { root: Flame; cut: number | null }): JSX.Element 
                 background: color ?? undefined,
                 color: color ? textOn(color) : undefined,
               }}
-              aria-label={`${node.name || "All modules"}: ${duration(node.ns)}, ${percent(node.ns / root.ns)} of all modules`}
+              aria-label={`${node.name || "All modules"}${node.count > 1 ? ` ×${node.count}` : ""}: ${duration(node.ns)}, ${percent(node.ns / root.ns)} of all modules`}
               onClick={() => open(node)}
               onPointerEnter={() => setLit(node)}
               onFocus={() => setLit(node)}

@@ -49,7 +49,7 @@ export function SearchBox(): JSX.Element {
           type="button"
           class="rule"
           aria-pressed={rules.includes(rule)}
-          aria-label={title}
+          aria-label={`${label}: ${title}`}
           title={title}
           onClick={() => finder.toggle(rule)}
         >

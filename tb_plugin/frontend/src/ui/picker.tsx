@@ -102,7 +102,6 @@ export function Picker(props: {
         data-testid={props.testId}
         aria-haspopup="listbox"
         aria-expanded={open}
-        aria-label={`${props.label}: ${current?.label ?? value ?? "none"}`}
         title={current ? [current.label, current.detail].filter(Boolean).join(" · ") : undefined}
         onClick={() => (open ? hide(true) : show())}
         onKeyDown={(event) => {
@@ -112,8 +111,7 @@ export function Picker(props: {
           }
         }}
       >
-        <span class="picker-label">{props.label}</span>
-        {current?.live && <span class="dot live" aria-hidden="true" />}
+        <span class="picker-label">{props.label}</span> {current?.live && <span class="dot live" aria-hidden="true" />}
         <span class="picker-value">{current?.label ?? value ?? "none"}</span>
         <Icon shape="chevron" />
       </button>

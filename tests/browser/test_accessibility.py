@@ -1,0 +1,75 @@
+"""axe-core finds no serious violation on any tab, in light and dark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.builders import TraceBuilder
+
+AXE = Path(__file__).parents[2] / "tb_plugin" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+TABS = ("summary", "steps", "timeline", "tables", "memory", "resources", "data")
+#: What says that a tab's data is on show.
+_SHOWN = {
+    "summary": "[data-testid=verdict], .tiles",
+    "steps": "[data-testid=step-chart], .card",
+    "timeline": "canvas",
+    "tables": "[data-testid=table-row], [data-testid=table-empty]",
+    "memory": "[data-testid=alive-row], [data-testid=no-allocations]",
+    "resources": "[data-testid=chart-cpu], [data-testid=no-monitor]",
+    "data": "[data-testid=captured-row]",
+}
+_RUN = """async () => {
+  const found = await axe.run(document, {resultTypes: ['violations']});
+  return found.violations
+    .filter((one) => one.impact === 'serious' || one.impact === 'critical')
+    .map((one) => [one.id, one.nodes.slice(0, 4).map((node) => `${node.html.slice(0, 200)} ${node.failureSummary}`)]);
+}"""
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: run python tools/web_ui.py test")
+    return AXE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def allocations(logdir: Path) -> None:
+    """A run with allocations, and one of two workers."""
+    trace = TraceBuilder()
+    for i in range(4):
+        trace.step(i, 1000 * i, 1000).op("aten::mm", 1000 * i + 10, 100)
+        trace.memory(1000 * i + 20, 4096 * (i + 1), device=0, total=1 << 20)
+    trace.write(logdir / "memory" / "worker0.pt.trace.json")
+    for rank in range(2):
+        TraceBuilder().step(0, 0, 1000).step(1, 1000, 900 + rank).write(logdir / "two" / f"rank{rank}.pt.trace.json")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("run", "more"), [("torch", {}), ("memory", {}), ("gpu", {}), ("two", {"workers": "all"})])
+def test_no_serious_violation(
+    open_page: Callable, address: str, axe: str, theme: str, run: str, more: dict[str, str]
+) -> None:
+    it = open_page("about:blank#")
+    setting = json.dumps({"theme": theme})
+    it.page.add_init_script(f"localStorage.setItem('_tb_global_settings', {json.dumps(setting)})")
+    problems = []
+    for tab in TABS:
+        if more and tab not in ("summary", "steps", "resources", "timeline"):
+            continue
+        extra = "".join(f"&p.stepscope.{key}={value}" for key, value in more.items())
+        it.page.goto("about:blank")
+        it.page.goto(f"{address}/#stepscope&p.stepscope.run={run}&p.stepscope.tab={tab}{extra}")
+        it.frame.get_by_role("tab").first.wait_for()
+        it.frame.locator(".page, .tables, .timeline").first.wait_for()
+        if not more:
+            it.frame.locator(_SHOWN[tab]).first.wait_for()
+        frame = next(f for f in it.page.frames if f != it.page.main_frame and "stepscope" in f.url + f.name)
+        assert frame.evaluate("document.documentElement.dataset.theme") == theme
+        frame.evaluate(axe)
+        problems += [(tab, *found) for found in frame.evaluate(_RUN)]
+    assert problems == []

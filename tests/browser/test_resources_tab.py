@@ -1,0 +1,66 @@
+"""The Resources tab: curves on one axis with the steps, zoom and moment in the address, the way into the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def tab(open_page: Callable[..., Any], address: str) -> Any:
+    it = open_page(address, run="torch", tab="resources")
+    it.frame.get_by_test_id("chart-cpu").wait_for()
+    return it
+
+
+def extent(it: Any) -> tuple[float, float]:
+    told = it.frame.get_by_test_id("time-range")
+    return float(told.get_attribute("data-t0")), float(told.get_attribute("data-t1"))
+
+
+def box(it: Any, test_id: str) -> dict[str, float]:
+    found = it.frame.get_by_test_id(test_id).bounding_box()
+    assert found is not None
+    return found
+
+
+def test_steps_and_the_interval_stand_above_the_curves(tab: Any) -> None:
+    tab.frame.get_by_test_id("time-strips").wait_for()
+    assert "sampled every" in tab.text("sampled")
+    assert tab.frame.get_by_test_id("chart-memory").count() == 1
+
+
+def test_a_drag_zooms_and_the_address_tells_it(tab: Any) -> None:
+    t0, t1 = extent(tab)
+    at = box(tab, "chart-cpu")
+    tab.page.mouse.move(at["x"] + at["width"] * 0.4, at["y"] + 30)
+    tab.page.mouse.down()
+    tab.page.mouse.move(at["x"] + at["width"] * 0.6, at["y"] + 30, steps=4)
+    tab.page.mouse.up()
+    tab.page.wait_for_function("location.hash.includes('p.stepscope.rat=')")
+    near, far = extent(tab)
+    assert t0 < near < far < t1
+    tab.frame.get_by_test_id("chart-cpu").press("Escape")
+    tab.page.wait_for_function("!location.hash.includes('p.stepscope.rat=')")
+    assert extent(tab) == (t0, t1)
+
+
+def test_a_moment_opens_in_the_timeline(tab: Any) -> None:
+    tab.frame.get_by_test_id("time-strips").wait_for()
+    at = box(tab, "chart-cpu")
+    tab.page.mouse.click(at["x"] + at["width"] * 0.5, at["y"] + 30)
+    tab.frame.get_by_test_id("open-moment").click()
+    tab.frame.get_by_role("tab", name="Timeline", selected=True).wait_for()
+    assert "p.stepscope.at=" in tab.page.url
+
+
+def test_the_cursor_can_be_moved_by_keys(tab: Any) -> None:
+    tab.frame.get_by_test_id("time-strips").press("ArrowRight")
+    assert "Point at a chart" not in tab.text("time-where")
+
+
+def test_a_trace_without_a_monitor_says_so(open_page: Callable[..., Any], address: str) -> None:
+    it = open_page(address, run="gpu", tab="resources")
+    assert "No resource monitor" in it.text("no-monitor")
