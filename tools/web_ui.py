@@ -59,7 +59,6 @@ def build() -> None:
     tools = find_node()
     before = digest()
     install_packages(tools)
-    shutil.rmtree(STATIC, ignore_errors=True)
     call(tools, "node", "build.mjs")
     if not (STATIC / "index.js").is_file():
         raise WebUiError(f"`node build.mjs` ended well but wrote no {STATIC / 'index.js'}")

@@ -1,7 +1,7 @@
 // Builds the pages into ../stepscope_tensorboard/static: index.js (an ES module that exports render()),
 // index.css and the licence texts of what is bundled.
 // `node build.mjs --watch` rebuilds on every change.
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
@@ -29,9 +29,16 @@ if (watch) {
   const context = await esbuild.context(options);
   await context.watch();
 } else {
-  await rm(outdir, { recursive: true, force: true });
-  const { metafile } = await esbuild.build({ ...options, metafile: true });
-  await writeFile(`${outdir}/LICENSES.txt`, await licenses(Object.keys(metafile.inputs)));
+  // Made beside: a server goes on sending the pages of before until these are whole.
+  const made = `${here}node_modules/.built-${process.pid}`;
+  try {
+    const { metafile } = await esbuild.build({ ...options, outdir: made, metafile: true });
+    await writeFile(`${made}/LICENSES.txt`, await licenses(Object.keys(metafile.inputs)));
+    await rm(outdir, { recursive: true, force: true });
+    await rename(made, outdir);
+  } finally {
+    await rm(made, { recursive: true, force: true });
+  }
 }
 
 /** The licence texts of every package that is in the bundle, as their licences ask for. */
