@@ -38,7 +38,10 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
         raise SystemExit(f"no run {run_name!r} at {base}; it has {', '.join(r['name'] for r in runs) or 'none'}")
     worker = run["workers"][0]["id"]
     here = f"#stepscope&p.stepscope.run={quote(run['id'], safe='')}&p.stepscope.worker={quote(worker, safe='')}"
-    found = {tab: f"{here}&p.stepscope.tab={tab}" for tab in ("summary", "steps", "timeline", "tables")}
+    found = {
+        tab: f"{here}&p.stepscope.tab={tab}"
+        for tab in ("summary", "steps", "timeline", "tables", "memory", "resources", "data")
+    }
     found["tables"] += "&p.stepscope.table=operators"  # there on every run, kernels on a GPU only
     if len(run["workers"]) > 1:
         found["workers"] = f"{here}&p.stepscope.workers=all"
