@@ -554,6 +554,15 @@ def test_a_lane_of_all_ranks_aligned_by_step(timeline: Timelines) -> None:
     tab.selected("gemm")
 
 
+def test_a_run_of_one_worker_has_nothing_to_compare(timeline: Timelines) -> None:
+    tab = timeline("hostile")
+    tab.click(tab.thread, 500, 1)
+    tab.selected(HOSTILE)
+    tab.key("o")
+    tab.frame.get_by_test_id("said").get_by_text("This run has one worker").wait_for(state="attached")
+    assert tab.frame.get_by_test_id("pinned-lane").count() == 0
+
+
 def test_ranks_aligned_by_clock(timeline: Timelines) -> None:
     tab = timeline()
     tab.stream.hover()

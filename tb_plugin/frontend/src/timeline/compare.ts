@@ -54,7 +54,8 @@ export class Comparison {
     if (!lane) return [];
     const node = (info: LaneInfo, level: number): LaneNode => ({ info, level, parent: null, children: [] });
     const peers = this.peers.value;
-    const name = `${lane.info.name} of ${peers.length} workers`;
+    const all = shown.value.run?.workers.length ?? 0;
+    const name = `${lane.info.name} of ${all > peers.length ? `the first ${peers.length} of ` : ""}${all} workers`;
     const bare = { parent: null, events: 0, busy_ns: null };
     return [
       node({ ...bare, id: HEADER_ID, type: "group", name, rows: 0 }, 0),

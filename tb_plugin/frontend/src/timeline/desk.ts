@@ -1,6 +1,7 @@
 // How the user arranges the timeline: folding, order, pins, sizes, colours, arrows, comparison. All of it goes to the
 // address.
 
+import { shown } from "../data";
 import { COLORINGS } from "../hash";
 import { adjust, nav } from "../state";
 import { withMove } from "./arrange";
@@ -31,7 +32,9 @@ export class Desk {
 
   toggleIdle(): void {
     this.model.kept.value = new Set();
-    adjust({ idle: !nav.peek().idle });
+    const idle = !nav.peek().idle;
+    adjust({ idle });
+    this.model.said.value = idle ? "Idle threads are shown" : "Idle threads are hidden";
   }
 
   togglePin(lane: number): void {
@@ -83,8 +86,16 @@ export class Desk {
   toggleCompare(lane: number): void {
     if (nav.peek().compare?.lane === lane) {
       adjust({ compare: null, of: null, ...(nav.peek().of === null ? {} : { slice: null }) });
+      this.model.said.value = "The comparison has ended";
       return;
     }
+    const workers = shown.peek().run?.workers.length ?? 0;
+    const info = this.model.tree.peek().byId.get(lane)?.info;
+    if (workers < 2 || !info || info.rows === 0) {
+      this.model.said.value = workers < 2 ? "This run has one worker: nothing to compare" : "This lane has no slices";
+      return;
+    }
+    this.model.said.value = `${info.name} compared over ${workers} workers`;
     const { t0, t1 } = this.model.range.peek();
     const steps = this.model.answer.peek()?.steps;
     adjust({ compare: { lane, step: steps?.id[Math.max(0, this.model.stepAt((t0 + t1) / 2))] ?? null } });

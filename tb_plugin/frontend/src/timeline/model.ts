@@ -358,6 +358,7 @@ export class TimelineModel {
   /** The steps that begin in the marked interval or hold its start, in the Step breakdown. */
   openArea(): void {
     if (area.peek()) navigate({ tab: "steps", among: true });
+    else this.said.value = "Mark an interval first";
   }
 
   /** The step that holds a time, else the last one before it; -1 before all. */
