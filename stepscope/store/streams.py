@@ -11,9 +11,14 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from stepscope.errors import StepscopeError
+from stepscope.schema import LIVE_SCHEMA
+from stepscope.store import packing
 
 # zstd: 3 to 6 times smaller than plain on spans, and the codec runs without the GIL.
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
+
+#: Bytes that hold the schema of a stream.
+_SCHEMA_BYTES = 16_384
 
 #: How each message begins (Arrow IPC format, "encapsulated messages"); the size of its metadata follows.
 _BEGIN = b"\xff\xff\xff\xff"
@@ -33,13 +38,17 @@ class StreamWriter:
         self.schema = schema
         self._file = open(path, "xb", buffering=0)  # noqa: SIM115  kept open until close()
         self._sink = pa.PythonFile(self._file, mode="w")
-        self._writer = pa.ipc.new_stream(self._sink, schema, options=_OPTIONS)
+        self._is_packed = schema.equals(LIVE_SCHEMA)
+        self._writer = pa.ipc.new_stream(
+            self._sink, packing.PACKED_SCHEMA if self._is_packed else schema, options=_OPTIONS
+        )
 
     def append(self, columns: Mapping[str, Sequence[Any] | pa.Array]) -> None:
         """One batch: a column of equal length for each field of the schema."""
-        arrays = [pa.array(columns[field.name], field.type) for field in self.schema]
-        if len(arrays[0]):
-            self._writer.write_batch(pa.record_batch(arrays, schema=self.schema))
+        arrays = {field.name: pa.array(columns[field.name], field.type) for field in self.schema}
+        batch = packing.pack(arrays) if self._is_packed else pa.record_batch(list(arrays.values()), schema=self.schema)
+        if batch.num_rows:
+            self._writer.write_batch(batch)
 
     def close(self) -> None:
         try:
@@ -62,6 +71,7 @@ class StreamReader:
         self.schema = schema
         self.damaged = 0
         self._offset = 0  # behind the last whole message
+        self._is_packed = schema.equals(LIVE_SCHEMA)  # until the stream's own schema says otherwise
 
     def read(self) -> pa.Table:
         """The batches that became whole since the last call.
@@ -96,18 +106,29 @@ class StreamReader:
             self.damaged = 1  # no message, and no begin of one that is still being written
         return pa.Table.from_batches(batches, self.schema)
 
+    def skip_to(self, from_end: int) -> None:
+        """Go on at the first message so many bytes (a negative number) before the end; harmless without a file."""
+        try:
+            with open(self.path, "rb") as file:
+                self._decode(_message(file.read(_SCHEMA_BYTES), 0)[0])  # it tells how the batches are to be read
+                self._offset = max(0, file.seek(0, os.SEEK_END) + from_end)
+        except OSError:
+            self._offset = 0
+
     def _decode(self, message: pa.ipc.Message | None) -> list[pa.RecordBatch] | None:
         """The batch that a message holds, none for the schema; None where it cannot be decoded."""
         if message is None:
             return None
         try:
             if message.type == "schema":
-                same = pa.ipc.read_schema(message).equals(self.schema)
+                own = pa.ipc.read_schema(message)
+                self._is_packed = own.equals(packing.PACKED_SCHEMA)
+                same = self.schema.equals(LIVE_SCHEMA) if self._is_packed else own.equals(self.schema)
             else:
-                batch = pa.ipc.read_record_batch(message, self.schema)
+                batch = pa.ipc.read_record_batch(message, packing.PACKED_SCHEMA if self._is_packed else self.schema)
                 batch.validate(full=True)
-                return [batch]
-        except _UNREADABLE:
+                return [packing.unpack(batch) if self._is_packed else batch]
+        except (*_UNREADABLE, ValueError):
             return None
         if not same:
             raise StepscopeError(
@@ -153,7 +174,7 @@ def read_tail(path: Path, schema: pa.Schema, size: int = 1 << 18) -> pa.Table:
     """
     while True:
         reader = StreamReader(path, schema)
-        reader._offset = max(0, os.path.getsize(path) - size) if path.exists() else 0
+        reader.skip_to(-size)
         from_begin = not reader._offset
         table = reader.read()
         if table.num_rows or from_begin:
