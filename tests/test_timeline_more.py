@@ -421,6 +421,21 @@ def test_an_exported_trace_reads_back_the_same(tmp_path: Path) -> None:
     assert sorted((e["ph"], e["id"]) for e in arrows_) == [("f", 1), ("f", 2), ("s", 1), ("s", 2)]
 
 
+def test_launches_of_two_windows_with_the_same_ids_stay_apart(tmp_path: Path) -> None:
+    """In both windows launch 1 starts a kernel; in an export of both each still starts its own."""
+
+    def window(at: int, name: str) -> TraceBuilder:
+        return TraceBuilder().launch(at, 5, correlation=1, external_id=1).kernel(name, at + 10, 20, correlation=1)
+
+    timeline = timeline_of(tmp_path, window(0, "a"), window(1000, "b"))
+    path = tmp_path / "out.pt.trace.json"
+    path.write_text(json.dumps(chrome_trace(timeline, 0, 2_000_000, None)))
+    again = Timeline(open_run(path).workers[0])
+    for name, at in (("a", 0), ("b", 1_000_000)):
+        found = again.slice(again.find(name)["rows"][0])["connections"]
+        assert [(c["type"], c["start"]) for c in found if c["type"] == "launch"] == [("launch", at)]
+
+
 def test_memory_and_synchronisation_read_back_the_same(tmp_path: Path) -> None:
     trace = TraceBuilder().op("aten::empty", 0, 10).memory(2, 512, device=0, total=512).memory(4, -64)
     timeline = timeline_of(tmp_path, trace.sync_record("Stream Sync", 20, 5).runtime("cudaStreamSynchronize", 18, 8))

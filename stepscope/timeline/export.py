@@ -45,6 +45,7 @@ _CATEGORY = {
 }
 _UNITS = {"bytes_per_s": "bytes/s"}
 _IDS = {"correlation": "correlation", "external_id": "External id", "stream": "stream", "device": "device"}
+_COUNTED = ("correlation", "External id")
 #: A spreadsheet takes texts that begin so for formulas, and names of traces are anybody's.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -66,16 +67,15 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
     tracks = _Tracks(timeline)
     events: list[dict[str, Any]] = []
     base_ns = timeline.origin_ns
-    for segment, lane, depth, at in _slices(timeline, t0, t1, lanes):
+    rows = _slices(timeline, t0, t1, lanes)
+    args = _args_of(rows)
+    calls = {base: _linked_calls(timeline, base) for base in args}
+    for segment, lane, depth, at in rows:
         pid, tid = tracks.of(lane, depth)
         e = segment.events
-        own, _ = timeline.locate(segment.base)
-        flows = timeline.links_of(own).launches if e.lanes else None
-        calls = set() if flows is None else set(flows.call[flows.linked].tolist())
-        args = _Args(segment)
         for i in at.tolist():
             kind = int(e.kind[i])
-            event = {
+            event: dict[str, Any] = {
                 "ph": "X",
                 "cat": _category(kind, int(e.device[i])),
                 "name": e.text(i),
@@ -83,19 +83,19 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
                 "tid": tid,
                 "ts": (int(e.ts_ns[i]) - base_ns) / 1000,
                 "dur": int(e.dur_ns[i]) / 1000,
-                "args": args.of(i),
+                "args": args[segment.base].of(i),
             }
             if kind == Kind.MEMORY:  # an instant, as it came
                 del event["dur"]
                 event |= {"ph": "i", "s": "t"}
             events.append(event)
-            if e.correlation[i] > 0 and (kind in DEVICE_WORK or i in calls):
+            if e.correlation[i] > 0 and (kind in DEVICE_WORK or i in calls[segment.base]):
                 ends = kind in DEVICE_WORK
                 events.append(
                     {
                         **{k: event[k] for k in ("pid", "tid", "ts")},
                         "ph": "f" if ends else "s",
-                        "id": int(e.correlation[i]),
+                        "id": event["args"]["correlation"],
                         "cat": "ac2g",
                         "name": "ac2g",
                         **({"bp": "e"} if ends else {}),
@@ -108,6 +108,27 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
         "displayTimeUnit": "ns",
         "traceEvents": tracks.metadata() + events + counters,
     }
+
+
+def _args_of(rows: list[tuple[Rows, int, int, np.ndarray]]) -> dict[int, _Args]:
+    """The args of the slices of each window, by its base. Profilers count ids anew in each window: those of a later one
+    are moved above those of all before it, as ``stepscope.analysis.capture.merge`` does."""
+    args: dict[int, _Args] = {}
+    highest = 0
+    for base, segment in sorted({segment.base: segment for segment, *_ in rows}.items()):
+        args[base] = _Args(segment, highest)
+        e = segment.events
+        highest += max(int(e.correlation.max(initial=0)), int(e.external_id.max(initial=0)))
+    return args
+
+
+def _linked_calls(timeline: Timeline, base: int) -> set[int]:
+    """The calls of a window whose runs it shows."""
+    segment, _ = timeline.locate(base)
+    if not segment.events.lanes:  # the always-on stream
+        return set()
+    launches = timeline.links_of(segment).launches
+    return set(launches.call[launches.linked].tolist())
 
 
 def _category(kind: int, device: int) -> str:
@@ -147,9 +168,10 @@ def table_csv(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None)
         ("name", "kind", "lane", "depth", "start_ns", "start_unix_ns", "duration_ns", "step", "correlation", "args")
     )
     paths = _paths(timeline)
+    args_of: dict[int, _Args] = {}
     for segment, lane, depth, at in _slices(timeline, t0, t1, lanes):
         e = segment.events
-        args = _Args(segment)
+        args = args_of.setdefault(segment.base, _Args(segment))
         for i in at.tolist():
             ts = int(e.ts_ns[i])
             kind = int(e.kind[i])
@@ -186,10 +208,11 @@ def _slices(
 
 
 class _Args:
-    """The args of slices with their ids and sizes; distinct texts are read once."""
+    """The args of slices with their ids, ``moved`` up, and sizes; distinct texts are read once."""
 
-    def __init__(self, segment: Rows) -> None:
+    def __init__(self, segment: Rows, moved: int = 0) -> None:
         self._events = segment.events
+        self._moved = moved
         self._read: dict[int, dict[str, Any]] = {NONE: {}}
 
     def of(self, event: int) -> dict[str, Any]:
@@ -202,6 +225,7 @@ class _Args:
                 own = e.args_values[index]
             self._read[index] = own if isinstance(own, dict) else {"args": own}
         ids = {text: int(getattr(e, column)[event]) for column, text in _IDS.items()}
+        ids |= {text: ids[text] + self._moved for text in _COUNTED if ids[text] > 0}
         size = {"bytes": int(e.bytes[event])} if e.bytes[event] != NONE else {}
         return {**self._read[index], **{k: v for k, v in ids.items() if v != NONE}, **size}
 
