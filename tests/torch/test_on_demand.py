@@ -117,7 +117,12 @@ def test_the_monitor_gets_another_interval(tmp_path):
         train_until(model, lambda: asked.is_final() and wrong.is_final())
         assert (asked.said.state, wrong.said.state) == ("done", "refused")
         (worker,) = open_run(tmp_path).workers
-        train_until(model, lambda: len(set(worker.monitor().column("ts_ns").to_pylist())) > 3)
+
+        def samples():
+            table = worker.monitor()  # None until the sampler's process has started
+            return set() if table is None else set(table.column("ts_ns").to_pylist())
+
+        train_until(model, lambda: len(samples()) > 3)
 
 
 def test_the_command(tmp_path, capsys):
