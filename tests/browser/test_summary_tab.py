@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stepscope.schema import Kind
 from tests.builders import TraceBuilder
 from tests.recorded import RecordedRun
 
@@ -96,6 +97,21 @@ def test_memory_and_modules(open_page: Open, address: str, summary: Summary) -> 
     net = next(m for m in worker["modules"] if m["path"] == ["Net_0"])
     net_row = names.all_inner_texts().index("Net_0")
     assert f"{net['forward_device_total_ns']:,} ns" == page.hint("module-device-total", net_row)
+
+
+def test_modules_of_sampled_steps(open_page: Open, address: str, logdir: Path, summary: Summary) -> None:
+    run = RecordedRun(logdir / "always-on", phases=["forward"])
+    for i in range(4):
+        run.span(Kind.MODULE, "head", i * 1000 + 100, 200 + 100 * i, i)
+        run.span(Kind.MODULE, "Net", i * 1000, 800, i)
+        run.step(i, i * 1000, 900, forward=(i * 1000, 800))
+    run.end()
+    page = open_page(address, run="always-on", list="modules")
+    page.frame.get_by_test_id("module-name").first.wait_for()
+    (worker,) = summary("always-on")["workers"]
+    assert page.frame.get_by_test_id("module-name").all_inner_texts() == [m["name"] for m in worker["sampled_modules"]]
+    assert page.hint("module-total", 1) == "350,000 ns"  # (200 + 300 + 400 + 500) / 4 us a step
+    assert "4 sampled steps" in page.text("sampled-basis")
 
 
 def test_how_far_the_numbers_can_be_trusted(open_page: Open, address: str, summary: Summary) -> None:
