@@ -103,10 +103,10 @@ class TimelineRoutes(WorkerRoutes):
         return str(timeline.version), made
 
     def neighbour(self, p: Parameters) -> Made:
-        row, by = p.integer("row"), p.integer("by", least=-1, most=1)
+        row, by = p.integer("row"), p.choice("by", ("1", "-1"))
         _, timeline = self._timeline(p)
         try:
-            found = neighbour(timeline, row, 1 if by >= 0 else -1)
+            found = neighbour(timeline, row, int(by))
         except NoSuchSlice as error:
             raise Problem(404, str(error)) from error
         return None, lambda: json_answer({"origin_ns": str(timeline.origin_ns), "slice": found})

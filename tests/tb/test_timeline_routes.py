@@ -60,6 +60,7 @@ def test_a_neighbour_and_none(api: Api) -> None:
     row = get(api, "timeline/find", **WORKER, name="gemm")["rows"][0]
     assert get(api, "timeline/neighbour", **WORKER, row=row, by=1)["slice"] is None
     assert "error" in get(api, "timeline/neighbour", 404, **WORKER, row=10_000, by=1)
+    assert "one of 1, -1" in get(api, "timeline/neighbour", 400, **WORKER, row=row, by=0)["error"]
 
 
 def test_arrows(api: Api) -> None:
