@@ -96,6 +96,7 @@ class Allocator:
 def allocators(capture: Capture, owners: Owners | None = None) -> list[Allocator] | None:
     """One entry a device and allocator, the host last; None where no allocations were recorded."""
     events = capture.events
+    # The free of a single byte reads like a size that is not told: such an allocation seems to live on.
     rows = np.flatnonzero(events.of_kind(Kind.MEMORY) & (events.bytes != NONE))
     if len(rows) == 0:
         return None
