@@ -19,14 +19,15 @@ PERIOD_NS = 10_000_000_000
 #: The last feature to give up, that of every hook: the steps stay, and are no longer divided into phases.
 PHASES = "phases"
 
-_STEP = int(Kind.STEP)
+_STEP, _ANNOTATION = int(Kind.STEP), int(Kind.ANNOTATION)
 
 
 class OverheadBudget:
     """Judges every ``PERIOD_NS``: cost = hooks of a step * steps + CPU time of the writer thread, over the time.
 
-    The writer counts since Python lets one thread run at a time. Deep windows do not: their number is bounded by
-    their plan, and their stalls are told apart. Steps are never given up.
+    The writer counts since Python lets one thread run at a time, but for the share of its rows that are the user's
+    annotations: giving up something else would not make those cheaper. Deep windows do not count: their number is
+    bounded by their plan, and their stalls are told apart. Steps are never given up.
 
     Args:
         ratio: the budget; None for no bound.
@@ -50,13 +51,15 @@ class OverheadBudget:
         self._hook_ns = hook_ns
         self._shed = shed
         self._now_ns = now_ns
-        self._began = (now_ns(), recorder.writer_ns)
-        self._steps = 0
+        self._began: tuple[int, int] | None = None  # with the first rows: what is loaded for them is no running cost
+        self._steps = self._rows = self._annotations = 0
         self._latest_step = 0
         self._given_up: list[dict[str, Any]] = []
 
     def observe(self, rows: list[tuple[Any, ...]]) -> None:
         """Rows as the recorder drains them."""
+        self._rows += len(rows)
+        self._annotations += sum(row[0] == _ANNOTATION for row in rows)
         numbers = [row[4] for row in rows if row[0] == _STEP]
         if numbers:
             self._steps += len(numbers)
@@ -65,14 +68,21 @@ class OverheadBudget:
     def look(self) -> None:
         """To be called on the writer thread now and then."""
         now_ns, writer_ns = self._now_ns(), self._recorder.writer_ns
+        if self._began is None:
+            if self._rows:
+                self._began = (now_ns, writer_ns)
+                self._steps = self._rows = self._annotations = 0
+            return
         elapsed_ns = now_ns - self._began[0]
         if elapsed_ns < PERIOD_NS:
             return
         hook_ns = self._hook_ns()
         writer_ratio = (writer_ns - self._began[1]) / elapsed_ns
         hook_ratio = None if hook_ns is None else hook_ns * self._steps / elapsed_ns
-        self._began, self._steps = (now_ns, writer_ns), 0
-        ratio = writer_ratio + (hook_ratio or 0)
+        ours = 1 - self._annotations / self._rows if self._rows else 1.0
+        ratio = writer_ratio * ours + (hook_ratio or 0)
+        self._began = (now_ns, writer_ns)
+        self._steps = self._rows = self._annotations = 0
         if self._ratio is not None and ratio > self._ratio and self._features:
             self._give_up(self._features.pop(0), ratio)
         told = {"limit": self._ratio, "hook_ratio": hook_ratio, "writer_ratio": writer_ratio, "shed": self._given_up}

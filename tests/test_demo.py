@@ -39,7 +39,7 @@ def test_it_trains_and_says_what_it_found(demo: tuple[str, str, dict]) -> None:
     framework, printed, _ = demo
     training, brief, hint = printed.strip().split("\n\n")
     assert training.startswith(f"Training a small {framework} model")
-    assert len(brief.splitlines()) == 5
+    assert [line.split()[0] for line in brief.splitlines()] == ["run", "verdict", "steps", "time", "busy", "quality"]
     assert f"steps    {STEPS}," in brief
     assert " view " in hint  # no terminal here: TensorBoard is named, not started
 
