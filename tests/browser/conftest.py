@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parents[2] / "tb_plugin" / "stepscope_tensorboard" / "static"
 
 _TRAIN_TORCH = """
-import sys, torch
+import sys, time, torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 import stepscope
@@ -39,6 +39,7 @@ with Profiler(sys.argv[1], model, monitor_interval_ms=100):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        time.sleep(0.03)  # the monitor takes several samples however fast the machine is
 """
 
 _TRAIN_KERAS = """
