@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from stepscope.cli import demo as demo_command
 from stepscope.cli import main
+from stepscope.cli.demo import INTERRUPTED
 
 STEPS = 300  # of each example: 3 epochs of 100
 
@@ -76,6 +80,20 @@ def test_a_framework_that_is_missing_is_named(
     assert "needs the Python package torch" in line
     assert 'pip install "stepscope[torch]"' in line
     assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_ends_the_training_without_a_traceback(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "stepscope", "demo", "--logdir", str(tmp_path / "runs")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
+        deadline = time.monotonic() + 60
+        while not (children := psutil.Process(demo.pid).children()):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        demo.send_signal(signal.SIGINT)
+        out, err = demo.communicate(timeout=60)
+    assert (demo.returncode, err) == (INTERRUPTED, "")
+    assert out.splitlines()[-1] == "The demo was interrupted."
+    assert not any(child.is_running() for child in children)
 
 
 def test_examples_draw_the_same_picture_for_the_same_number() -> None:

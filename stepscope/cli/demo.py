@@ -80,9 +80,15 @@ def example_path(name: str) -> Path:
 def train(script: Path, run_folder: Path) -> None:
     # torch's profiler announces each window on standard error; it reads this when torch is loaded
     environment = {"KINETO_LOG_LEVEL": "99", **os.environ}
+    # in a session of its own: Ctrl+C would have it print where it was
+    command = [sys.executable, str(script), str(run_folder)]
+    training = subprocess.Popen(command, env=environment, start_new_session=True)
     try:
-        code = subprocess.run([sys.executable, str(script), str(run_folder)], env=environment, check=False).returncode
+        code = training.wait()
     except KeyboardInterrupt:
-        raise StepscopeError("the demo training was interrupted") from None
+        training.terminate()
+        training.wait()
+        print("\nThe demo was interrupted.", flush=True)
+        raise
     if code != 0:
         raise StepscopeError(f"the demo training {script} ended with exit code {code}; its output is above")

@@ -78,7 +78,7 @@ def _text(
     Rollups have the findings of the usual thresholds.
     """
     from stepscope import rollup
-    from stepscope.report import text
+    from stepscope.report import text, width
     from stepscope.summary import in_detail, overview, summarize
 
     in_short = len(opened.workers) > 1 and not args.limit and all(map(rollup.is_kept, opened.workers))
@@ -88,8 +88,9 @@ def _text(
         summary = summarize(opened, executor=executor, limits=limits)
     if args.format == "brief":
         return summary, text.brief(summary)
-    if args.ranks:
-        return summary, text.all_ranks(summary)
-    which = text.choose(summary["workers"], args.worker)
-    listed = summary["workers"][which]
-    return summary, text.report(summary, in_detail(opened.workers[which], listed) if in_short else listed)
+    with width.fitted(width.of_terminal()):
+        if args.ranks:
+            return summary, text.all_ranks(summary)
+        which = text.choose(summary["workers"], args.worker)
+        listed = summary["workers"][which]
+        return summary, text.report(summary, in_detail(opened.workers[which], listed) if in_short else listed)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
+from stepscope.report import width
+
 NOT_MEASURED = "not measured"
+#: No column of texts is made narrower.
+LEAST_COLUMN = 12
 
 
 def time(ns: float | None) -> str:
@@ -45,14 +50,28 @@ def printable(text: str) -> str:
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Lines of aligned columns, indented by two; columns whose number is in ``right`` end flush."""
+    """Lines of aligned columns, indented by two; columns whose number is in ``right`` end flush.
+
+    Where the report has a width, texts of the widest column are continued below, not those of the others.
+    """
     if not rows:
         return []
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    too_much = sum(widths) + 2 * len(widths) - (width.columns() or 1_000_000)
+    widest = widths.index(max(widths))
+    if too_much > 0 and widest not in right:
+        widths[widest] = max(LEAST_COLUMN, widths[widest] - too_much)
     lines = []
     for row in rows:
-        cells = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))]
-        lines.append(("  " + "  ".join(cells)).rstrip())
+        first, *rest = textwrap.wrap(row[widest], widths[widest]) or [""]
+        if len(row[widest]) <= widths[widest]:  # as it is: spaces at its begin are an indent
+            first, rest = row[widest], []
+        for part, cells in ((first, row), *((part, [""] * len(row)) for part in rest)):
+            texts = [part if i == widest else cell for i, cell in enumerate(cells)]
+            padded = [
+                t.rjust(w) if i in right else t.ljust(w) for i, (t, w) in enumerate(zip(texts, widths, strict=True))
+            ]
+            lines.append(("  " + "  ".join(padded)).rstrip())
     return lines
 
 

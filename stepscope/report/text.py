@@ -9,6 +9,7 @@ from stepscope.report import format as fmt
 from stepscope.report import sections
 from stepscope.report.findings import findings, verdict_line
 from stepscope.report.ranks import ranks
+from stepscope.report.width import fold
 
 
 def brief(summary: dict[str, Any]) -> str:
@@ -31,7 +32,7 @@ def brief(summary: dict[str, Any]) -> str:
 
 
 def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
-    """One screen.
+    """One screen, as wide as ``stepscope.report.width.fitted`` says.
 
     Args:
         summary: the contract, in full or in short (``stepscope.summary.overview``).
@@ -57,14 +58,14 @@ def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
     ):
         if body:
             lines += ["", title, *body]
-    return "\n".join(lines)
+    return "\n".join(fold(lines))
 
 
 def all_ranks(summary: dict[str, Any]) -> str:
     """All workers beside each other, and none of them in detail."""
     if summary["across_workers"] is None:
         raise StepscopeError(f"{summary['run']}: there is one worker only, and none to compare it with.")
-    return "\n".join((*_head(summary), "", "Workers", *ranks(summary, everyone=True)))
+    return "\n".join(fold((*_head(summary), "", "Workers", *ranks(summary, everyone=True))))
 
 
 def _head(summary: dict[str, Any]) -> list[str]:
