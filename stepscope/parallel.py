@@ -17,6 +17,8 @@ from typing import TypeVar
 
 import psutil
 
+from stepscope.ending import unwind_when_told
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -48,7 +50,8 @@ def file_executor(paths: Sequence[Path]) -> Iterator[Executor | None]:
     if count == 1 or not worth or multiprocessing.current_process().daemon:
         yield None
         return
-    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as executor:
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=spawn, initializer=unwind_when_told) as executor:
         yield executor
 
 

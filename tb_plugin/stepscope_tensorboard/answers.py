@@ -35,7 +35,19 @@ class Problem(Exception):
 
 
 class Pending(Exception):
-    """The answer is being made; ask again. ``detail`` tells what is going on."""
+    """The answer is being made; ask again. ``can_cancel``: ``control/import`` ends this work."""
+
+    state = "importing"
+
+    def __init__(self, sentence: str, can_cancel: bool = False) -> None:
+        super().__init__(sentence)
+        self.can_cancel = can_cancel
+
+
+class Cancelled(Pending):
+    """The answer is not being made, since somebody cancelled that; it is once they wish it."""
+
+    state = "cancelled"
 
 
 def json_answer(data: Any, status: int = 200, etag: str | None = None) -> Answer:

@@ -47,7 +47,7 @@ class Api:
         self._rollups = RunRollups()
         self._sessions = Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
         self._listing = Listing(roots)
-        self._control = ControlRoutes(self._listing)
+        control = ControlRoutes(self._listing, self._imports, self._rollups)
         of_worker = self._listing, self._sessions
         # Versions are counted from 0 in each process: the tag of another one must not match.
         self._process = secrets.token_hex(4)
@@ -61,8 +61,9 @@ class Api:
             **DataRoutes(*of_worker).routes(),
             **MemoryRoutes(*of_worker).routes(),
             **ResourceRoutes(*of_worker).routes(),
-            **self._control.routes(),
+            **control.routes(),
         }
+        self.posts = control.posts()
 
     def answer(self, route: str, query: Mapping[str, str], known_etag: str | None = None) -> Answer:
         """Answer a GET request. ``known_etag`` is the tag of what the browser has already."""
@@ -80,7 +81,8 @@ class Api:
             made = make()
             return Answer(made.status, made.content_type, made.body, etag, made.headers)
         except Pending as pending:
-            return json_answer({"state": "importing", "detail": str(pending)}, 202)
+            about = {"state": pending.state, "detail": str(pending), "can_cancel": pending.can_cancel}
+            return json_answer(about, 202)
         except Problem as problem:
             return json_answer({"error": str(problem)}, problem.status)
         except StepscopeError as error:
@@ -90,9 +92,9 @@ class Api:
             return json_answer({"error": f"stepscope failed here ({type(error).__name__}: {error})."}, 500)
 
     def post(self, route: str, headers: Mapping[str, str], host: str, body: bytes) -> Answer:
-        """Answer a POST request, of which there is one: ``control/capture``."""
+        """Answer a POST request, of one of ``posts``."""
         try:
-            return self._control.capture(headers, host, body)
+            return self.posts[route](headers, host, body)
         except Problem as problem:
             return json_answer({"error": str(problem)}, problem.status)
         except Exception as error:

@@ -15,6 +15,7 @@ from typing import IO
 # The child imports what this process would, whatever the environment and the working directory are.
 _CODE = (
     "import sys, json, importlib; sys.path[:] = json.loads(sys.argv[1]); "
+    "importlib.import_module('stepscope.ending').unwind_when_told(); "
     "sys.exit(importlib.import_module(sys.argv[2]).main(sys.argv[3:]))"
 )
 
@@ -28,6 +29,7 @@ class Child:
         self._lock = threading.Lock()
         self._error: str | None = None
         self._began = time.monotonic()
+        self._is_ended = False
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _CODE, json.dumps(sys.path), module, str(path.absolute())],
             stdin=subprocess.DEVNULL,
@@ -66,7 +68,11 @@ class Child:
         return self._error
 
     def end(self) -> None:
-        self._process.terminate()
+        """Tell it to end; it removes what it has half written, which a second signal would interrupt."""
+        with self._lock:
+            if not self._is_ended:
+                self._process.terminate()
+            self._is_ended = True
 
 
 def _lower_priority(pid: int) -> None:

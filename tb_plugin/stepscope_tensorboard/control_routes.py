@@ -1,4 +1,5 @@
-"""The routes that ask something of a running job: the only ones that write, and only into its ``control`` folder.
+"""The routes that change something: a capture asked of a running job, which is written into its ``control`` folder, and
+an import that is cancelled or begun again.
 
 A request needs POST, comes from a page of this very server, and carries the token that the page has read from here:
 a page of another site can send requests, and cannot read answers. ``STEPSCOPE_READ_ONLY=1`` switches them off.
@@ -9,8 +10,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,16 +19,20 @@ import msgspec
 from stepscope.control import DONE, ask, responses
 from stepscope.errors import StepscopeError
 from stepscope.running_job import capture_request, live_workers
-from stepscope.runs import RecordedWorker, Run
+from stepscope.runs import FileWorker, RecordedWorker, Run
 from stepscope.schema import Kind
 from stepscope_tensorboard.answers import Answer, Problem, json_answer
+from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route
+from stepscope_tensorboard.run_rollups import RunRollups
 
 READ_ONLY_VARIABLE = "STEPSCOPE_READ_ONLY"
 TOKEN_HEADER = "X-Stepscope-Token"
 MAX_BODY_BYTES = 4096
+
+T = TypeVar("T")
 
 
 class CaptureBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -38,18 +43,34 @@ class CaptureBody(msgspec.Struct, forbid_unknown_fields=True):
     steps: int
 
 
-class ControlRoutes:
-    """``token`` and ``status`` are routes; ``capture`` takes a POST."""
+class ImportBody(msgspec.Struct, forbid_unknown_fields=True):
+    """``worker`` None: what sums up all workers of the run. ``wanted`` false cancels, true begins anew."""
 
-    def __init__(self, listing: Listing) -> None:
+    run: str
+    worker: str | None
+    wanted: bool
+
+
+#: Takes a POST: its headers, the host that it was sent to, its body.
+Post = Callable[[Mapping[str, str], str, bytes], Answer]
+
+
+class ControlRoutes:
+    def __init__(self, listing: Listing, imports: Imports, rollups: RunRollups) -> None:
         self._listing = listing
+        self._imports = imports
+        self._rollups = rollups
         self._token = secrets.token_urlsafe(24)
 
     def routes(self) -> dict[str, Route]:
         return {"control/token": self.token, "control/status": self.status}
 
+    def posts(self) -> dict[str, Post]:
+        """The routes that take a POST."""
+        return {"control/capture": self.capture, "control/import": self.import_}
+
     def token(self, p: Parameters) -> Made:
-        """The token for ``capture``; null where this server only reads."""
+        """The token for ``posts``; null where this server only reads."""
         return None, lambda: json_answer({"token": None if _is_read_only() else self._token})
 
     def status(self, p: Parameters) -> Made:
@@ -66,10 +87,7 @@ class ControlRoutes:
             Problem: 403 the request may not come from here, 400 it makes no sense, 409 the job does not run.
         """
         self._check_sender(headers, host)
-        try:
-            asked = msgspec.json.decode(body, type=CaptureBody)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise Problem(400, f"The body cannot be used: {error}.") from None
+        asked = _decoded(body, CaptureBody)
         run = self._listing.run(asked.run)
         try:
             workers = [w for w in live_workers(run) if asked.worker in (None, w.id)]
@@ -81,15 +99,41 @@ class ControlRoutes:
             raise Problem(409, str(error)) from None
         return json_answer({"request": request_id, "workers": request.workers, "steps": request.steps})
 
+    def import_(self, headers: Mapping[str, str], host: str, body: bytes) -> Answer:
+        """Cancel the import of a worker's file or the summing up of a run, or begin it anew.
+
+        Raises:
+            Problem: 403 the request may not come from here, 400 it makes no sense, 409 the worker is no file.
+        """
+        self._check_sender(headers, host)
+        asked = _decoded(body, ImportBody)
+        if asked.worker is None:
+            run = self._listing.run(asked.run)
+            (self._rollups.resume if asked.wanted else self._rollups.cancel)(run)
+        else:
+            _, worker = self._listing.worker(asked.run, asked.worker)
+            if not isinstance(worker, FileWorker):
+                raise Problem(409, f"The worker {asked.worker!r} was recorded by stepscope: nothing is imported.")
+            (self._imports.resume if asked.wanted else self._imports.cancel)(worker.path)
+        return json_answer({"wanted": asked.wanted})
+
     def _check_sender(self, headers: Mapping[str, str], host: str) -> None:
         if _is_read_only():
-            raise Problem(403, f"This server only reads ({READ_ONLY_VARIABLE} is set); use stepscope capture.")
+            commands = "there are stepscope capture and stepscope import"
+            raise Problem(403, f"This server only reads ({READ_ONLY_VARIABLE} is set); {commands}.")
         site = headers.get("Sec-Fetch-Site")
         is_same = site == "same-origin" if site else urlsplit(headers.get("Origin", "")).netloc == host
         if not is_same:
-            raise Problem(403, "A capture can only be asked for by a page of this server.")
+            raise Problem(403, "Only a page of this server can ask for this.")
         if not secrets.compare_digest(headers.get(TOKEN_HEADER, "").encode(), self._token.encode()):
             raise Problem(403, "The token is missing or of an earlier start of the server; reload the page.")
+
+
+def _decoded(body: bytes, into: type[T]) -> T:
+    try:
+        return msgspec.json.decode(body, type=into)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise Problem(400, f"The body cannot be used: {error}.") from None
 
 
 def _is_read_only() -> bool:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from stepscope import cache
-from stepscope_tensorboard.answers import Pending, Problem
+from stepscope_tensorboard.answers import Cancelled, Pending, Problem
 from stepscope_tensorboard.child import Child
 
 #: Imports that run at once; more wait.
@@ -31,12 +31,14 @@ class Imports:
         self._lock = threading.Lock()
         self._running: dict[tuple[str, int, int], Child] = {}
         self._failed: dict[tuple[str, int, int], tuple[str, float]] = {}
+        self._cancelled: set[Path] = set()
 
     def need(self, path: Path) -> None:
         """Return when the file is in the cache.
 
         Raises:
             Pending: it is being imported.
+            Cancelled: somebody cancelled that.
             Problem: it is missing, or it cannot be imported. What failed is tried again after a while, since the
                 reason may have been another than the file: a full disk, no memory, a file put in its place.
         """
@@ -48,17 +50,19 @@ class Imports:
             raise Problem(404, f"{path}: {error.strerror}.") from error
         key = (str(path), stat.st_size, stat.st_mtime_ns)
         with self._lock:
+            self._raise_if_cancelled(path)
             sentence, due = self._failed.get(key, ("", 0.0))
             if time.monotonic() < due:
                 raise Problem(500, sentence)
             if key not in self._running:
                 if sum(child.runs for child in self._running.values()) >= _AT_ONCE:
-                    raise Pending(f"Waiting to import {path.name}: other files are being imported.")
+                    raise Pending(f"Waiting to import {path.name}: other files are being imported.", can_cancel=True)
                 self._running[key] = Child(_IMPORT, path)
             child = self._running[key]
         if not child.wait(self._wait_s):
-            raise Pending(f"Importing {path.name} ({stat.st_size / 1e6:.1f} MB).")
+            raise Pending(f"Importing {path.name} ({stat.st_size / 1e6:.1f} MB).", can_cancel=True)
         with self._lock:
+            self._raise_if_cancelled(path)
             self._running.pop(key, None)
             if child.error is None:
                 self._failed.pop(key, None)
@@ -67,6 +71,22 @@ class Imports:
                 self._failed[key] = (child.error, time.monotonic() + rest_s)
         if child.error:
             raise Problem(500 if os.path.exists(path) else 404, child.error)
+
+    def cancel(self, path: Path) -> None:
+        """End the import of the file, and begin none until ``resume``. What it wrote goes with it."""
+        with self._lock:
+            self._cancelled.add(path)
+            for key in [key for key in self._running if key[0] == str(path)]:
+                self._running.pop(key).end()
+
+    def resume(self, path: Path) -> None:
+        """Import the file when it is next needed."""
+        with self._lock:
+            self._cancelled.discard(path)
+
+    def _raise_if_cancelled(self, path: Path) -> None:
+        if path in self._cancelled:
+            raise Cancelled(f"The import of {path.name} was cancelled.")
 
     def stop(self) -> None:
         """End the imports that run."""

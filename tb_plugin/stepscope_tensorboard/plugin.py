@@ -33,8 +33,8 @@ class StepscopePlugin(base_plugin.TBPlugin):
 
     def get_plugin_apps(self) -> dict[str, Callable]:
         data = {f"/{route}": self._app(self._data) for route in self._api.routes}
-        data["/control/capture"] = self._app(self._post, ("POST",))
-        return {**data, "/index.js": self._app(self._file), "/*": self._app(self._file)}
+        posts = {f"/{route}": self._app(self._post, ("POST",)) for route in self._api.posts}
+        return {**data, **posts, "/index.js": self._app(self._file), "/*": self._app(self._file)}
 
     def is_active(self) -> bool:
         """Always: a tab that hides in a menu until there is a run is not found by who has just installed it, and

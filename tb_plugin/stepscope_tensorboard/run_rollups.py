@@ -15,7 +15,7 @@ from stepscope.runs import Run, Worker
 from stepscope.summary.across import side_by_side
 from stepscope.summary.rollup import Rollup, empty_rollup
 from stepscope.summary.unreadable import unreadable_worker
-from stepscope_tensorboard.answers import Pending, Problem
+from stepscope_tensorboard.answers import Cancelled, Pending, Problem
 from stepscope_tensorboard.child import Child
 
 #: How long a request waits for rollups before it answers that they are being made.
@@ -49,12 +49,14 @@ class RunRollups:
         self._whole: dict[str, WholeRun] = {}
         self._running: dict[str, Child] = {}
         self._due: dict[str, float] = {}
+        self._cancelled: set[str] = set()
 
     def of(self, run: Run) -> WholeRun:
         """The run as a whole. Workers that changed since their rollup was made are shown as they were then.
 
         Raises:
             Pending: rollups are being made that no former state can stand for.
+            Cancelled: they would be, had nobody cancelled that.
             Problem: they cannot be made.
         """
         states = [files.state_of(worker) for worker in run.workers]
@@ -66,10 +68,26 @@ class RunRollups:
                 found = self._found(run, states)
                 current = [state is not None and state == has[0] for state, has in zip(states, found, strict=True)]
         missing = sum(rollup is None for _, rollup in found)
+        done = f"{len(found) - missing} of {len(found)} are done"
+        if missing and run.id in self._cancelled:
+            raise Cancelled(f"Summing up the workers of {run.name} was cancelled: {done}.")
         if missing and run.id in self._running:
-            raise Pending(f"Summing up the workers of {run.name}: {len(found) - missing} of {len(found)} are done.")
+            raise Pending(f"Summing up the workers of {run.name}: {done}.", can_cancel=True)
         rollups = [r if r is not None else _unknown(w) for w, (_, r) in zip(run.workers, found, strict=True)]
         return self._as_whole(run, rollups, [state for state, _ in found], len(found) - sum(current))
+
+    def cancel(self, run: Run) -> None:
+        """End the work on the run, and begin none until ``resume``; workers that are done stay so."""
+        with self._lock:
+            self._cancelled.add(run.id)
+            if (child := self._running.pop(run.id, None)) is not None:
+                child.end()
+
+    def resume(self, run: Run) -> None:
+        """Sum up the run when it is next asked for."""
+        with self._lock:
+            self._cancelled.discard(run.id)
+            self._due.pop(run.id, None)
 
     def stop(self) -> None:
         """End the work that goes on."""
@@ -100,12 +118,16 @@ class RunRollups:
         with self._lock:
             child = self._running.get(run.id)
             if child is None:
+                if run.id in self._cancelled:
+                    return False
                 if time.monotonic() < self._due.get(run.id, 0.0):
                     return False
                 child = self._running[run.id] = Child(build.__name__, run.path)
         if not child.wait(self._wait_s if must_wait else 0.0):
             return False
         with self._lock:
+            if run.id in self._cancelled:
+                return False
             self._running.pop(run.id, None)
             self._due[run.id] = time.monotonic() + max(_REST_S, _REST_FACTOR * child.took_s)
         if child.error and must_wait:

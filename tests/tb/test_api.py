@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from stepscope import cache, ending
 from stepscope.runs import open_run
+from stepscope.store import windows
 from stepscope.summary import summarize
 from stepscope_tensorboard import imports
-from stepscope_tensorboard.answers import ARROW, JSON, Answer
+from stepscope_tensorboard.answers import ARROW, JSON, Answer, Cancelled, Pending
 from stepscope_tensorboard.api import Api, memory_from_environment
 from stepscope_tensorboard.logdirs import Root, roots
 from tests.builders import T0_NS, TraceBuilder
@@ -501,6 +504,62 @@ def test_a_file_is_imported_in_the_background(tmp_path: Path) -> None:
     assert answer.status == 202
     assert json.loads(answer.body)["detail"].startswith(f"Importing {path.name} (0.0 MB)")
     assert get(api, "summary", **query)["worker"]["step_count"] == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such pipes")
+def test_a_cancelled_import_stays_so_until_it_is_wished_again(tmp_path: Path) -> None:
+    path = tmp_path / "t.pt.trace.json"
+    os.mkfifo(path)  # whoever opens it waits: an import that takes long
+    waiting = imports.Imports(wait_s=0.0)
+    with pytest.raises(Pending, match=r"Importing t\.pt\.trace\.json") as asked:
+        waiting.need(path)
+    assert asked.value.can_cancel
+    (child,) = waiting._running.values()
+    waiting.cancel(path)
+    assert child.wait(60)
+    for _ in range(2):
+        with pytest.raises(Cancelled, match=r"The import of t\.pt\.trace\.json was cancelled\."):
+            waiting.need(path)
+    assert os.listdir(tmp_path) == [path.name]
+    path.unlink()
+    traced(path)
+    with pytest.raises(Cancelled):
+        waiting.need(path)
+    waiting.resume(path)
+    waiting._wait_s = 60.0
+    waiting.need(path)
+    assert cache.entry(path) is not None
+
+
+def test_a_process_that_is_told_to_end_keeps_nothing_half_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = traced(tmp_path / "t.pt.trace.json")
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(windows.pq, "write_table", lambda *_, **__: os.kill(os.getpid(), signal.SIGTERM))
+    ending.unwind_when_told()
+    try:
+        with pytest.raises(SystemExit):
+            cache.main([str(path)])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert os.listdir(tmp_path / ".stepscope") == []
+
+
+def test_the_summing_up_of_a_run_can_be_cancelled(tmp_path: Path) -> None:
+    for rank in range(2):
+        traced(tmp_path / "r" / f"{rank}.pt.trace.json")
+    api = api_of(tmp_path)
+    api._rollups._wait_s = 0.0
+    run = api._listing.run("r")
+    answer = json.loads(api.answer("run/summary", {"run": "r"}).body)
+    assert (answer["state"], answer["can_cancel"]) == ("importing", True)
+    (child,) = api._rollups._running.values()
+    api._rollups.cancel(run)
+    assert child.wait(60)
+    assert json.loads(api.answer("run/summary", {"run": "r"}).body)["state"] == "cancelled"
+    api._rollups.resume(run)
+    assert len(get(api, "run/summary", run="r")["ranks"]["worker"]) == 2
 
 
 @pytest.mark.skipif(os.name == "nt", reason="such names are for other systems")

@@ -140,8 +140,33 @@ def test_a_proxy_that_names_another_host_is_no_obstacle(server: Server, job: Rec
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_only_post_asks(server: Server, method: str) -> None:
-    assert server.ask(method, "capture", **server.own)[0] == 405
+@pytest.mark.parametrize("route", ["capture", "import"])
+def test_only_post_asks(server: Server, method: str, route: str) -> None:
+    assert server.ask(method, route, **server.own)[0] == 405
+
+
+def test_an_import_is_cancelled_and_begun_again_by_a_page_only(server: Server, logdir: Path) -> None:
+    path = TraceBuilder().step(1, 0, 100).write(logdir / "traced" / "t.pt.trace.json")
+    deadline = time.monotonic() + 60
+    while path.name not in server.workers():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    at = {"run": "traced", "worker": path.name}
+    cancel, again = {**at, "wanted": False}, {**at, "wanted": True}
+    summary = f"../summary?run=traced&worker={path.name}"
+    assert server.ask("POST", "import", cancel, **{**server.own, "X_Stepscope_Token": "guessed"})[0] == 403
+    assert server.ask("POST", "import", cancel, **server.own) == (200, {"wanted": False})
+    status, told = server.ask("GET", summary)
+    assert (status, told["state"]) == (202, "cancelled")
+    assert server.ask("POST", "import", again, **server.own) == (200, {"wanted": True})
+    while (found := server.ask("GET", summary))[0] == 202:
+        assert time.monotonic() < deadline
+    assert found[1]["worker"]["step_count"] == 1
+    assert server.ask("POST", "import", {**cancel, "worker": "x"}, **server.own)[0] == 404
+    assert (
+        server.ask("POST", "import", {"run": "old", "worker": server.ended.folder.id, "wanted": False}, **server.own)[0]
+        == 409
+    )
 
 
 @pytest.mark.parametrize(

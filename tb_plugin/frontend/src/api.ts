@@ -563,8 +563,16 @@ export interface PeerAnswer {
   rows: number;
 }
 
-/** The server reads the worker's files for the first time: ask again. */
-export class Importing extends Error {}
+/** The server reads the worker's files for the first time, or would, had nobody cancelled that: ask again. */
+export class Importing extends Error {
+  constructor(
+    message: string,
+    readonly state: "importing" | "cancelled" = "importing",
+    readonly canCancel = false,
+  ) {
+    super(message);
+  }
+}
 
 /** The server answered with a sentence, or could not be reached (status 0). */
 export class ApiError extends Error {
@@ -605,8 +613,12 @@ async function request(route: string, params: Params, signal?: AbortSignal, init
     throw new ApiError(0, "The server does not answer. Is TensorBoard still running?");
   }
   if (response.status === 202) {
-    const body = (await response.json().catch(() => ({}))) as { detail?: string };
-    throw new Importing(body.detail ?? "");
+    const body = (await response.json().catch(() => ({}))) as {
+      detail?: string;
+      state?: "importing" | "cancelled";
+      can_cancel?: boolean;
+    };
+    throw new Importing(body.detail ?? "", body.state, body.can_cancel);
   }
   if (!response.ok) {
     const body = (await response.json().catch(() => ({}))) as { error?: string };
@@ -619,8 +631,10 @@ export async function json<T>(route: string, params: Params, signal?: AbortSigna
   return (await request(route, params, signal)).json() as Promise<T>;
 }
 
-/** For the one route that asks something of a running job; `token` as `control/token` gives it. */
-export async function post<T>(route: string, body: object, token: string): Promise<T> {
+/** For the routes that change something. */
+export async function post<T>(route: string, body: object): Promise<T> {
+  // Asked for each time: the server may have been started anew since.
+  const token = (await json<{ token: string | null }>("control/token", {})).token ?? "";
   const headers = { "Content-Type": "application/json", "X-Stepscope-Token": token };
   return (
     await request(route, {}, undefined, { method: "POST", headers, body: JSON.stringify(body) })

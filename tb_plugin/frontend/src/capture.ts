@@ -35,23 +35,15 @@ export const progress = signal<Progress>({ state: "idle" });
 /** Whether this server lets pages ask: null until it has been asked for. */
 export const mayAsk = signal<boolean | null>(null);
 
-let token: string | null = null;
-
 export async function readToken(): Promise<void> {
-  token = (await json<{ token: string | null }>("control/token", {})).token;
-  mayAsk.value = token !== null;
+  mayAsk.value = (await json<{ token: string | null }>("control/token", {})).token !== null;
 }
 
 /** Ask for a window of so many steps; `worker` null: of all workers that are alive. */
 export async function capture(run: string, worker: string | null, steps: number): Promise<void> {
   progress.value = { state: "waiting", text: "Asking the job …" };
   try {
-    await readToken(); // the server may have been started anew since
-    const asked = await post<{ request: string; workers: string[] }>(
-      "control/capture",
-      { run, worker, steps },
-      token ?? "",
-    );
+    const asked = await post<{ request: string; workers: string[] }>("control/capture", { run, worker, steps });
     await follow(run, asked.request, asked.workers.length);
   } catch (error) {
     progress.value = { state: "problem", text: error instanceof Error ? error.message : String(error) };

@@ -4,12 +4,15 @@ import { signal } from "@preact/signals";
 import { ApiError, Importing } from "./api";
 
 export interface Loaded<T> {
-  state: "idle" | "loading" | "importing" | "ready" | "error";
+  state: "idle" | "loading" | "importing" | "cancelled" | "ready" | "error";
   value: T | null; // kept while newer data loads or fails to
   detail: string;
+  canCancel?: boolean; // the import that is waited for
 }
 
 const RETRY_MS = 300; // short, because the server itself waits a while before it says that work goes on
+
+const CANCELLED_RETRY_MS = 1000; // somebody may begin it again, here or in another page
 
 /** Counts the imports that came to an end: the listing then knows more about the worker. */
 export const imports = signal(0);
@@ -31,7 +34,7 @@ export class Resource<T> {
     const controller = new AbortController();
     this.controller = controller;
     const before = this.now.peek();
-    if (before.state !== "importing") {
+    if (before.state !== "importing" && before.state !== "cancelled") {
       this.now.value = { ...before, state: before.value === null ? "loading" : "ready", detail: "" };
     }
     try {
@@ -43,8 +46,9 @@ export class Resource<T> {
       if (controller.signal.aborted) return;
       const { value } = this.now.peek();
       if (error instanceof Importing) {
-        this.now.value = { state: "importing", value, detail: error.message };
-        this.retry = setTimeout(() => void this.load(fetcher), RETRY_MS);
+        this.now.value = { state: error.state, value, detail: error.message, canCancel: error.canCancel };
+        const after = error.state === "cancelled" ? CANCELLED_RETRY_MS : RETRY_MS;
+        this.retry = setTimeout(() => void this.load(fetcher), after);
       } else {
         this.now.value = { state: "error", value, detail: sentence(error) };
       }

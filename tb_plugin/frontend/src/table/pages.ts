@@ -93,7 +93,8 @@ export class Pages {
     } catch (error) {
       if (abort.aborted) return;
       if (error instanceof Importing) {
-        this.now.value = { ...this.now.peek(), state: "importing", detail: error.message };
+        const { state, message: detail, canCancel } = error;
+        this.now.value = { ...this.now.peek(), state, detail, canCancel };
         await new Promise((done) => setTimeout(done, RETRY_MS));
         if (!abort.aborted) await this.ask(page, others, abort);
       } else {

@@ -1,15 +1,49 @@
 // What stands where data is not, or not yet.
 
 import type { ComponentChildren, JSX } from "preact";
-import type { Loaded } from "../resource";
+import { useState } from "preact/hooks";
+import { post } from "../api";
+import { isWhole, shown } from "../data";
+import { sentence, type Loaded } from "../resource";
 
-export function Working({ title, detail }: { title: string; detail?: string }): JSX.Element {
+export function Working(props: { title: string; detail?: string; children?: ComponentChildren }): JSX.Element {
+  const { title, detail } = props;
   return (
     <div class="state" role="status">
       <div class="progress" aria-hidden="true" />
       <p class="state-title">{title}</p>
       {detail && <p class="state-detail">{detail}</p>}
+      {props.children}
     </div>
+  );
+}
+
+/** Cancels the import of the shown worker, or what sums up all workers; or begins it anew. */
+function ImportButton({ wanted }: { wanted: boolean }): JSX.Element {
+  const [problem, setProblem] = useState("");
+  const [asked, setAsked] = useState(false);
+  const ask = async () => {
+    const { run, worker } = shown.peek();
+    setProblem("");
+    setAsked(true);
+    try {
+      await post("control/import", { run: run?.id, worker: isWhole.peek() ? null : worker?.id, wanted });
+    } catch (error) {
+      setProblem(sentence(error));
+      setAsked(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" class="text-button" disabled={asked} onClick={() => void ask()} data-testid="import-button">
+        {wanted ? "Import again" : asked ? "Cancelling …" : "Cancel"}
+      </button>
+      {problem && (
+        <p class="state-detail" role="alert">
+          {problem}
+        </p>
+      )}
+    </>
   );
 }
 
@@ -47,7 +81,18 @@ export function Await<T>(props: {
       <Working
         title={props.first ?? "Reading the trace for the first time"}
         detail={of.detail || "The next time it opens at once."}
-      />
+      >
+        {of.canCancel && <ImportButton wanted={false} />}
+      </Working>
+    );
+  }
+  if (of.state === "cancelled") {
+    return (
+      <div class="state" role="status" data-testid="import-cancelled">
+        <p class="state-title">{of.detail}</p>
+        <p class="state-detail">Nothing half-read was kept.</p>
+        <ImportButton wanted />
+      </div>
     );
   }
   if (of.state === "error") return <Problem title={`${capital(what)} could not be loaded`} detail={of.detail} />;
