@@ -368,7 +368,10 @@ class Timeline:
 
 
 def _as(values: Any, type: pa.DataType) -> pa.Array:
-    return values if isinstance(values, pa.Array) else pa.array(values).cast(type, safe=False)
+    """By numpy: pyarrow's first cast of a process loads its compute module, which takes longer than a view."""
+    if isinstance(values, pa.Array):
+        return values
+    return pa.array(values.astype(type.to_pandas_dtype(), copy=False))
 
 
 def _columns(segment: Rows, shown: Rectangles) -> dict[str, np.ndarray]:
