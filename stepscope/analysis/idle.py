@@ -23,7 +23,7 @@ class Idle:
 
     Gaps lie between the first and the last work of a deep window; several windows add up. The definition is
     that of HolisticTraceAnalysis, except that a gap begins where *all* earlier work has ended. The threshold is
-    ``kernel_wait_threshold_ns``, 30 us. At most 200 streams are listed; ``stream_count`` tells how many there are.
+    ``kernel_wait_threshold_ns``, 30 µs. At most 200 streams are listed; ``stream_count`` tells how many there are.
 
     Metrics:
         device: ordinal of the device

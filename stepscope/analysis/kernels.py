@@ -193,7 +193,7 @@ def overlaps_on_queue(events: Events, queues: QueueOrder) -> int:
 
     Records of one stream run one after the other, so such a record (or one before it) claims too much.
     Overlaps of no more than one unit of the source's clock are rounding and not counted: the unit is what
-    all start times are multiples of, at most 1 us.
+    all start times are multiples of, at most 1 µs.
 
     Args:
         queues: all device work of ``events``.

@@ -26,7 +26,7 @@ class Links:
     linked: np.ndarray
 
 
-#: Lower edges of the histogram's bins in ns: 0, then 1, 2, 5 in each decade from 1 us to 10 s. A bin reaches up
+#: Lower edges of the histogram's bins in ns: 0, then 1, 2, 5 in each decade from 1 µs to 10 s. A bin reaches up
 #: to, not including, the next edge; the last one has no end.
 EDGES_NS = (0, *(digit * 10**power for power in range(3, 10) for digit in (1, 2, 5)), 10**10)
 
@@ -36,7 +36,7 @@ class LaunchHistogram:
     """Linked launches by how long they took; bin ``i`` holds values from ``edges_ns[i]`` to below the next edge.
 
     Metrics:
-        edges_ns: lower edges of the bins: 0, then 1, 2, 5 in each decade from 1 us to 10 s; the last bin is open
+        edges_ns: lower edges of the bins: 0, then 1, 2, 5 in each decade from 1 µs to 10 s; the last bin is open
         latency: launches by latency, one count a bin
         overhead: launches by launch overhead
         queue_wait: launches by queue wait

@@ -7,6 +7,7 @@ answer at once.
 from __future__ import annotations
 
 import argparse
+import codecs
 import importlib
 import os
 import sys
@@ -31,7 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sub.set_defaults(run=module.run)
     args = parser.parse_args(argv)
     if hasattr(sys.stdout, "reconfigure"):  # names may hold what the terminal's encoding lacks
-        sys.stdout.reconfigure(errors="backslashreplace")
+        codecs.register_error("stepscope", _in_ascii)
+        sys.stdout.reconfigure(errors="stepscope")
     try:
         status = int(args.run(args))
         sys.stdout.flush()
@@ -49,6 +51,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What the terminal cannot show: microseconds as us, all else by its number."""
+    assert isinstance(error, UnicodeEncodeError)
+    if error.object[error.start] == "µ":
+        return "u", error.start + 1
+    error.end = error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def _drop_output() -> None:

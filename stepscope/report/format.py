@@ -16,7 +16,7 @@ def time(ns: float | None) -> str:
     """A duration: 1234567 is "1.23 ms"."""
     if ns is None:
         return NOT_MEASURED
-    return _scaled(ns, 1000, ("ns", "us", "ms", "s"))
+    return _scaled(ns, 1000, ("ns", "µs", "ms", "s"))
 
 
 def size(count: float | None) -> str:

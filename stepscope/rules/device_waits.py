@@ -10,7 +10,7 @@ from stepscope.rules.finding import Finding
 def device_waits(case: Case) -> Finding | None:
     """The device idles though the host has launched its next work: that waits for another stream, device or rank.
 
-    Fires when such idle time takes at least ``device_waits_warning`` of the step time. Gaps below 30 us, the usual
+    Fires when such idle time takes at least ``device_waits_warning`` of the step time. Gaps below 30 µs, the usual
     delay between two kernels, are not counted.
 
     Thresholds:

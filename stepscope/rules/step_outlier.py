@@ -27,8 +27,8 @@ def step_outlier(case: Case) -> Finding | None:
     """
     if case.steps is None:
         return None
-    rows = np.flatnonzero(case.steps.complete & (case.steps.averaged == 1) & ~(case.steps.deep & case.steps.from_live))
-    rows = rows[_warm(case) :]
+    slowed = case.steps.deep & case.steps.from_live
+    rows = np.flatnonzero(case.steps.complete & (case.steps.averaged == 1) & ~slowed)[_warm(case) :]
     if len(rows) < case.limits.outlier_steps:
         return None
     dur = case.steps.duration_ns[rows]
@@ -39,12 +39,14 @@ def step_outlier(case: Case) -> Finding | None:
     if basis.ratio(excess_ns) < case.limits.outlier_warning:
         return None
     every = period(rows[slow])
-    rhythm = f", every {every} steps" if every else ""
+    rhythm = f", every {every} steps," if every else ""
+    left_out = " and ".join(["warm-up"] * bool(_warm(case)) + ["deep windows"] * bool(slowed.any()))
+    among = f" outside {left_out}" if left_out else ""
     return Finding(
         rule="step_outlier",
         severity="warning",
-        message=f"{len(slow):,} of {len(rows):,} steps{rhythm} take more than {case.limits.outlier_factor:g} times the "
-        f"median of {fmt.time(median)}, up to {fmt.time(float(dur.max()))}; that costs "
+        message=f"{len(slow):,} of {len(rows):,} steps{among}{rhythm} take more than {case.limits.outlier_factor:g} "
+        f"times the median of {fmt.time(median)}, up to {fmt.time(float(dur.max()))}; that costs "
         f"{fmt.percent(basis.ratio(excess_ns))} of the time.",
         evidence={
             "slow_steps": len(slow),

@@ -41,7 +41,7 @@ class TestSummary:
     def test_text_names_the_numbers(self, file, capsys):
         assert main(["summary", str(file)]) == 0
         out = capsys.readouterr().out
-        for words in ("p50 100 us", "kernel", "40.0 us  40.0 %", "sgemm", "aten::mm", "HtoD", "NVIDIA A100"):
+        for words in ("p50 100 µs", "kernel", "40.0 µs  40.0 %", "sgemm", "aten::mm", "HtoD", "NVIDIA A100"):
             assert words in out, words
 
     def test_brief_is_six_lines(self, file, capsys):
@@ -56,7 +56,7 @@ class TestSummary:
         assert main(["summary", str(tmp_path), "--worker", "1"]) == 0
         out = capsys.readouterr().out
         assert "In detail: rank1" in out
-        assert "40.0 us  40.0 %" in out
+        assert "40.0 µs  40.0 %" in out
         assert main(["summary", str(tmp_path), "--worker", "7"]) == 2
         assert "rank0.pt.trace.json" in one_line(capsys)
 
@@ -280,6 +280,7 @@ class TestProcess:
         done = self.run("summary", path, env={**os.environ, "PYTHONIOENCODING": "ascii"})
         assert (done.returncode, done.stderr) == (0, "")
         assert "gr\\xf6\\xdfe" in done.stdout
+        assert "p50 100 us" in done.stdout
 
     def test_a_summary_imports_no_framework(self, file):
         code = (

@@ -43,7 +43,7 @@ def test_the_steps_stay_short_without_it(tmp_path, capsys):
 
 def test_the_report_counts_them(tmp_path, capsys):
     path = accumulated().write(tmp_path / "x.pt.trace.json")
-    assert "4 micro batches of p50 400 us" in summary(path, capsys)
+    assert "4 micro batches of p50 400 µs" in summary(path, capsys)
 
 
 def test_steps_whose_batches_are_unknown(tmp_path, capsys):

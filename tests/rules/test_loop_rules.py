@@ -38,6 +38,7 @@ class TestLoop:
 
     def test_outliers_with_a_rhythm(self, tmp_path):
         finding = self.of(tmp_path, steps=[30 if i % 10 == 9 else 10 for i in range(60)], phases={})["step_outlier"]
+        assert finding.message.startswith("6 of 55 steps outside warm-up, every 10 steps, take more than 1.5 times")
         assert finding.evidence["period_steps"] == 10
         assert finding.gain.ratio == pytest.approx(120 / (55 * 10 + 120))  # without the five first steps
         assert finding.places[0].duration_ns == 30_000_000
