@@ -56,6 +56,18 @@ class ByteSource:
         """The first plain bytes, for telling what the file is; at most ``size``."""
         return next(ByteSource(self.path).pieces(), b"")[:size]
 
+    def blocks(self) -> Iterator[list[bytes]]:
+        """The same pieces by as many as make up ``BLOCK_BYTES``."""
+        block, size = [], 0
+        for piece in self.pieces():
+            block.append(piece)
+            size += len(piece)
+            if size >= BLOCK_BYTES:
+                yield block
+                block, size = [], 0
+        if block:
+            yield block
+
     def pieces(self) -> Iterator[bytes]:
         """The plain bytes in pieces as they come, none empty; few are larger than ``BLOCK_BYTES``."""
         try:

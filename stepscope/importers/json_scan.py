@@ -11,9 +11,11 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from stepscope.importers import bytes_source
+from stepscope.importers.blocks import made_ahead
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.json_careful import PADDING, Damage, RawEvent, decode_events, read_carefully
 from stepscope.importers.json_repair import repair_object
@@ -54,7 +56,7 @@ class EventScanner(Generic[T]):
         self.notes = Notes()
         self._source = source
         self._scan = scan
-        self._pieces = source.pieces()
+        self._pieces = chain.from_iterable(made_ahead(source.blocks()))
         self._buffer = b""
         self._at_end = False
         self._bare_list = False
@@ -90,8 +92,9 @@ class EventScanner(Generic[T]):
             self.notes.add(
                 "concatenated", "The file holds more than one trace; only the first was read. Split the file."
             )
-        if cut or not closed or self._source.damage:
-            reason = self._source.damage or "it ends inside the list of events"
+        damage = self._damage()
+        if cut or not closed or damage:
+            reason = damage or "it ends inside the list of events"
             self.notes.add("truncated", f"The file is incomplete ({reason}); everything before the fault was kept.")
 
     # Reading
@@ -122,19 +125,24 @@ class EventScanner(Generic[T]):
             self._buffer = self._buffer[1:]
             return
         if not self._buffer.startswith(b"{"):
-            raise NotATrace("it does not begin like one" + self._damage())
+            raise NotATrace("it does not begin like one" + self._but())
         searched = 0
         while not (match := _EVENTS_KEY.search(self._buffer, searched)):
             searched = max(0, len(self._buffer) - 64)
             if len(self._buffer) > _HEADER_BYTES:
                 raise NotATrace(f"its first {_HEADER_BYTES >> 20} MB hold no traceEvents")
             if not self._read(at_least=len(self._buffer)):
-                raise NotATrace("it has no traceEvents" + self._damage())
+                raise NotATrace("it has no traceEvents" + self._but())
         self._add_members(self._buffer[: match.start()].rstrip(PADDING).removesuffix(b",") + b"}")
         self._buffer = self._buffer[match.end() :]
 
-    def _damage(self) -> str:
-        return f", {self._source.damage}" if self._source.damage else ""
+    def _damage(self) -> str | None:
+        """What is wrong with the file as far as it was read here; unpacking, which is ahead, may know more."""
+        return self._source.damage if self._at_end else None
+
+    def _but(self) -> str:
+        damage = self._damage()
+        return f", {damage}" if damage else ""
 
     def _fast(self) -> list[RawEvent] | T | None:
         """The events up to the last boundary in the buffer; None where that is not plainly right."""

@@ -1,6 +1,7 @@
 """The forms in which a trace can come: plain or gzip, with and without a header, cut, doubled, or none."""
 
 import gzip
+import random
 import socket
 import struct
 import zlib
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.errors import StepscopeError
-from stepscope.importers import bytes_source, import_file
+from stepscope.importers import bytes_source, import_file, json_scan
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.schema import Window
 from tests.builders import TraceBuilder
@@ -137,6 +138,22 @@ def test_bytes_before_a_fault_inside_gzip_are_all_delivered(tmp_path: Path) -> N
     source = ByteSource(tmp_path / "t.gz")
     assert b"".join(source.pieces()) == b"".join(chunks[:3])
     assert source.damage is not None
+
+
+def test_a_fault_that_unpacking_meets_ahead_of_reading_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However far the thread that unpacks is ahead: here it is done before reading begins."""
+    noise = random.Random(1).randbytes(200_000)
+    packed = gzip.compress(b"these are notes, no trace" + noise)
+    assert len(packed) > 2 * bytes_source._PACKED_BYTES
+    path = tmp_path / "t.json.gz"
+    path.write_bytes(packed[:-20])
+    monkeypatch.setattr(bytes_source, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(json_scan, "made_ahead", lambda blocks: iter(list(blocks)))
+    with pytest.raises(StepscopeError) as refused:
+        import_file(path)
+    assert "does not begin like one;" in str(refused.value)
 
 
 def test_a_wrong_checksum_loses_nothing(tmp_path: Path) -> None:
