@@ -241,13 +241,16 @@ def test_a_lane_and_the_names_are_resized(timeline: Timelines) -> None:
     tab.page.mouse.down()
     tab.page.mouse.move(grip["x"] + 50, grip["y"] - 30, steps=3)
     tab.page.mouse.up()
-    tab.frame.get_by_text("2 of 4 rows").wait_for()
+    tab.frame.get_by_role("button", name="2 more rows").wait_for()
     assert tab.thread.bounding_box()["height"] == height - 2 * 17
     tab.frame.locator(".labels-body").focus()
     tab.page.keyboard.press("ArrowDown")
     tab.page.keyboard.press("ArrowDown")
     tab.page.keyboard.press("+")
-    tab.frame.get_by_text("3 of 4 rows").wait_for()
+    tab.frame.get_by_role("button", name="1 more row").wait_for()
+    tab.page.keyboard.press("*")
+    tab.frame.get_by_test_id("lane-rows").wait_for(state="detached")
+    assert tab.thread.bounding_box()["height"] == height
     width = tab.canvas.bounding_box()["width"]
     tab.frame.get_by_test_id("names-edge").focus()
     tab.page.keyboard.press("ArrowRight")
@@ -260,11 +263,11 @@ def test_a_jump_shows_rows_that_were_cut(timeline: Timelines) -> None:
     tab.frame.locator(".labels-body").focus()
     for key in ("ArrowDown", "ArrowDown", "-", "-", "-"):
         tab.page.keyboard.press(key)
-    tab.frame.get_by_text("1 of 4 rows").wait_for()
+    tab.frame.get_by_role("button", name="3 more rows").wait_for()
     tab.frame.get_by_test_id("timeline-search").fill("aten::linear")
     tab.frame.get_by_test_id("search-next").click()
     tab.selected("aten::linear")
-    tab.frame.get_by_text("1 of 4 rows").wait_for(state="detached")
+    tab.frame.get_by_test_id("lane-rows").wait_for(state="detached")
 
 
 # -- moves ------------------------------------------------------------------------------------------

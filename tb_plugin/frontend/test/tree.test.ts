@@ -5,6 +5,7 @@ import {
   buildTree,
   COUNTER_HEIGHT,
   defaultFold,
+  defaultRows,
   foldedLanes,
   foldsHiding,
   HEADER_HEIGHT,
@@ -55,6 +56,24 @@ test("a folded group hides its lanes, a folded thread all but its first row", ()
   );
   const thread = layout(tree, new Set([3])).index.get(3)!;
   assert.deepEqual([thread.rows, thread.height, thread.folded], [1, HEADER_HEIGHT, true]);
+});
+
+test("deep threads show fewer rows where they would push the devices out of sight", () => {
+  const tree = buildTree([
+    lane(1, null, "process"),
+    lane(2, 1, "thread", 30),
+    lane(3, 1, "thread", 10),
+    lane(4, 1, "thread", 2),
+    lane(5, 1, "device"),
+    lane(6, 5, "stream", 20),
+  ]);
+  const device = (room: number) => layout(tree, new Set(), defaultRows(tree, new Set(), room)).index.get(5)!.y;
+  assert.deepEqual(defaultRows(tree, new Set(), 2000), new Map());
+  // Threads of 16, 10 and 2 rows: 24 + 278 + 176 + 40 = 518, and 120 of the device.
+  assert.deepEqual(defaultRows(tree, new Set(), 640), new Map([[2, 16]]));
+  assert.equal(device(640), 518);
+  assert.deepEqual([...defaultRows(tree, new Set(), 100).values()], [4, 4]); // never fewer
+  assert.deepEqual(defaultRows(buildTree([lane(1, null, "thread", 90)]), new Set(), 100), new Map()); // nothing below
 });
 
 test("a lane with an unknown parent is shown as a root", () => {

@@ -44,10 +44,11 @@ export class Desk {
     this.model.said.value = `${this.model.tree.peek().byId.get(lane)?.info.name ?? "Lane"} ${on ? "unpinned" : "pinned to the top"}`;
   }
 
-  /** Show so many rows of a lane; null: all. */
+  /** Show so many rows of a lane, or as many as it usually does. */
   resize(lane: number, rows: number | null): void {
+    const usual = this.model.usualRows.peek().get(lane) ?? this.model.tree.peek().byId.get(lane)?.info.rows;
     const rest = nav.peek().sizes.filter(([id]) => id !== lane);
-    adjust({ sizes: rows === null ? rest : [...rest, [lane, rows]] });
+    adjust({ sizes: rows === null || rows === usual ? rest : [...rest, [lane, rows]] });
   }
 
   /** Move a lane up or down among those beside it. */

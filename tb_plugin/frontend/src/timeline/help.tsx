@@ -44,6 +44,7 @@ const LANES: Rows = [
   [["U", "Y"], "unfold, fold all"],
   [["Alt ↑", "Alt ↓"], "with the names in focus: move a lane"],
   [["+", "-"], "with the names in focus: more, fewer rows"],
+  [["*"], "with the names in focus: all rows of a lane, or as many as usual"],
   [["?"], "this help"],
 ];
 

@@ -4,7 +4,7 @@ import { effect, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { shown } from "../data";
-import { percent } from "../format";
+import { percent, plural } from "../format";
 import { adjust, part, theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 import { Icon } from "../ui/icons";
@@ -24,6 +24,8 @@ const area = part("area");
 const pins = part("pins");
 const compared = part("compare");
 const namesWanted = part("labels");
+
+const MOST_CURVE_ROWS = 60;
 
 export function Lanes({ targets }: { targets: KeyTargets }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
@@ -152,6 +154,7 @@ function Labels(): JSX.Element {
     else if (event.altKey) return;
     else if (event.key === "+") resizeBy(row, 1);
     else if (event.key === "-") resizeBy(row, -1);
+    else if (event.key === "*" && row.kind === "slices" && !row.folded) toggleRows(row);
     else if (event.key === "t" && id >= 0) timeline.desk.togglePin(id);
     else if (event.key === "o" && id >= 0) timeline.desk.toggleCompare(id);
     else if (event.key === "ArrowDown") move(all[at + (active === null ? 0 : 1)]);
@@ -267,11 +270,15 @@ function resizeBy(row: LayoutRow, by: 1 | -1): void {
   setRows(row, rows + by);
 }
 
-/** Show so many rows of a lane, at least one; all of them is no size of its own. */
+/** Show so many rows of a lane, at least one. */
 function setRows(row: LayoutRow, rows: number): void {
   const { info } = row.node;
-  const wanted = Math.max(1, Math.min(rows, 60));
-  timeline.desk.resize(info.id, row.kind === "slices" && wanted >= info.rows ? null : wanted);
+  timeline.desk.resize(info.id, Math.max(1, Math.min(rows, row.kind === "slices" ? info.rows : MOST_CURVE_ROWS)));
+}
+
+/** Show all rows of a lane; where it shows them all, as many as it usually does. */
+function toggleRows({ node, rows }: LayoutRow): void {
+  timeline.desk.resize(node.info.id, rows < node.info.rows ? node.info.rows : null);
 }
 
 /** The share of the trace in which a lane was busy, where that tells something. */
@@ -294,12 +301,15 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
   const busy = busyText(row.node);
   const inside = row.folded && children.length > 0 ? `(${children.length})` : "";
   const ours = info.id < 0;
-  // Every row of a lane is shown unless the user made it smaller: then it says so.
-  const cut = row.kind === "slices" && !row.folded && row.rows < info.rows ? `${row.rows} of ${info.rows} rows` : "";
+  // What is not shown is told, and how to see it.
+  const isOpen = row.kind === "slices" && !row.folded;
+  const cut = isOpen ? info.rows - row.rows : 0;
+  const canShrink = isOpen && cut === 0 && row.rows > (timeline.usualRows.value.get(info.id) ?? Infinity);
   const scroll = pinned ? timeline.pinScroll.value : timeline.scroll.value;
   // The name of a tall lane stays in sight while any of it does.
   const hidden = Math.max(0, scroll - row.y);
-  const sticky = Math.min(hidden, Math.max(0, row.height - 24));
+  const below = (cut > 0 || canShrink) && row.rows > 1; // the button stands at the lower edge
+  const sticky = Math.min(hidden, Math.max(0, row.height - (below ? 40 : 24)));
   const act = () => {
     onActivate();
     if (isPeer(info.id)) {
@@ -355,8 +365,23 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
       <span class="label-name">
         <bdi>{info.name}</bdi>
         {inside && <span class="faint">{inside}</span>}
-        {cut && <span class="faint">{cut}</span>}
       </span>
+      {(cut > 0 || canShrink) && (
+        <button
+          type="button"
+          class={`label-rows${below ? " below" : ""}`}
+          tabIndex={-1}
+          title={`${cut > 0 ? "Show all rows" : "Show fewer rows"} of this lane (* with the names in focus)`}
+          data-testid="lane-rows"
+          onPointerDown={(event) => event.stopPropagation()}
+          onClick={(event) => {
+            event.stopPropagation();
+            toggleRows(row);
+          }}
+        >
+          {cut > 0 ? plural(cut, "more row") : "fewer rows"}
+        </button>
+      )}
       {busy && (
         <span class="label-busy" title="Time with an event on this lane, divided by the whole trace">
           {busy}

@@ -31,6 +31,7 @@ import { TileStore } from "./tiles";
 import {
   buildTree,
   defaultFold,
+  defaultRows,
   foldedLanes,
   foldsHiding,
   layout,
@@ -93,7 +94,7 @@ export class TimelineModel {
   private readonly idle = part("idle");
   private readonly pins = part("pins");
   private readonly sizeList = part("sizes");
-  private readonly sizes = computed(() => new Map(this.sizeList.value));
+  readonly sizes = computed(() => new Map([...this.defaults.value.rows, ...this.sizeList.value]));
   readonly arranged = computed<Arranged>(() =>
     arrange(this.tree.value, {
       moves: this.moves.value,
@@ -105,10 +106,14 @@ export class TimelineModel {
   private readonly defaults = computed(() => {
     void this.shape.value; // a growing trace keeps its folding: only other lanes make it be chosen anew
     const wishes = { moves: [], filter: "", idle: false, keep: new Set<number>() };
-    return defaultFold(arrange(this.tree.peek(), wishes).tree, 900);
+    const { tree } = arrange(this.tree.peek(), wishes);
+    const folded = defaultFold(tree, 900);
+    return { folded, rows: defaultRows(tree, folded, 520) };
   });
+  /** The rows of lanes that show fewer than they have until the user wants others. */
+  readonly usualRows = computed<ReadonlyMap<number, number>>(() => this.defaults.value.rows);
   readonly folded = computed(() => {
-    const folded = foldedLanes(this.defaults.value, fold.value);
+    const folded = foldedLanes(this.defaults.value.folded, fold.value);
     // What a filter finds must show: groups are open while there is one.
     if (this.filter.value !== "") {
       for (const id of folded) if (this.tree.value.byId.get(id)?.children.length) folded.delete(id);
@@ -409,7 +414,9 @@ export class TimelineModel {
       if (this.filter.peek() !== "") adjust({ filter: "" });
       if (!this.arranged.peek().tree.byId.has(lane)) this.kept.value = new Set([...this.kept.peek(), lane]);
     }
-    if (depth >= (this.sizes.peek().get(lane) ?? Infinity)) this.desk.resize(lane, null);
+    if (depth >= (this.sizes.peek().get(lane) ?? Infinity)) {
+      this.desk.resize(lane, this.tree.peek().byId.get(lane)?.info.rows ?? null);
+    }
     const hidden = foldsHiding(this.tree.peek(), this.folded.peek(), lane, depth);
     if (hidden.length > 0) this.desk.toggleFold(hidden);
     const row = this.layout.peek().index.get(lane);

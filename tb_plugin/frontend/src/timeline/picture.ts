@@ -1,5 +1,6 @@
 // The timeline as a picture: the canvas once more, with the names of the lanes beside it.
 
+import { plural } from "../format";
 import { theme } from "../state";
 import { drawScene } from "./draw";
 import { ink } from "./ink";
@@ -37,6 +38,11 @@ export function picture(model: TimelineModel): HTMLCanvasElement {
       ctx.fillStyle = colors.text;
       const text = fit(row.node.info.name, NAMES - x - 6, (part) => textWidth(ctx, part));
       ctx.fillText(isolated(text), x, Math.max(laneTop(band, row), band.top) + 12);
+      const cut = row.kind === "slices" && !row.folded ? row.node.info.rows - row.rows : 0;
+      if (cut > 0 && row.rows > 1) {
+        ctx.fillStyle = colors.faint;
+        ctx.fillText(plural(cut, "more row"), x, laneTop(band, row) + row.height - 10);
+      }
       ctx.fillStyle = colors.line;
       ctx.fillRect(0, laneTop(band, row) + row.height - 1, NAMES, 1);
     }

@@ -78,6 +78,30 @@ export function defaultFold(tree: Tree, budget: number): Set<number> {
   return folded;
 }
 
+/** Rows of a thread that are tried, the most first. */
+const CAPS = [24, 16, 12, 8, 6, 4];
+/** So much of the devices is to be seen without scrolling. */
+const DEVICE_ROOM = 120;
+
+/**
+ * The rows that threads show when nobody chose, where deep stacks would push the devices out of sight: the most that
+ * leave room for the first device in `room` pixels. Lanes that show all of theirs are not told.
+ */
+export function defaultRows(tree: Tree, folded: ReadonlySet<number>, room: number): Map<number, number> {
+  const capped = (cap: number) => {
+    const sizes = new Map<number, number>();
+    for (const { info } of tree.byId.values()) if (info.type === "thread" && info.rows > cap) sizes.set(info.id, cap);
+    return sizes;
+  };
+  const fits = (sizes: ReadonlyMap<number, number>) => {
+    const { rows } = layout(tree, folded, sizes);
+    const device = rows.find((row) => row.node.info.type === "device");
+    return device === undefined || device.y + DEVICE_ROOM <= room;
+  };
+  if (fits(NO_SIZES)) return new Map();
+  return CAPS.map(capped).find(fits) ?? capped(CAPS[CAPS.length - 1]);
+}
+
 /** `changed` holds the lanes whose folding differs from the default. */
 export function foldedLanes(defaults: ReadonlySet<number>, changed: readonly number[]): Set<number> {
   const folded = new Set(defaults);
@@ -87,7 +111,7 @@ export function foldedLanes(defaults: ReadonlySet<number>, changed: readonly num
 
 export const NO_SIZES: ReadonlyMap<number, number> = new Map();
 
-/** `sizes` holds the rows that a lane shows where the user resized it. */
+/** `sizes` holds the rows that a lane shows where those are not all. */
 export function layout(tree: Tree, folded: ReadonlySet<number>, sizes = NO_SIZES): Layout {
   const nodes: LaneNode[] = [];
   const walk = (node: LaneNode) => {
