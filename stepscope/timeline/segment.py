@@ -140,6 +140,11 @@ class Segment(Rows):
         return row if row < last and self.row_depth[row] == depth else NONE
 
 
+def kinds_of(values: np.ndarray) -> np.ndarray:
+    """The distinct values, ascending, of a column in which most equal ones lie side by side."""
+    return np.unique(values[_changes(values)])
+
+
 def _changes(values: np.ndarray) -> np.ndarray:
     """Mask of the entries that differ from the one before; the first does."""
     out = np.ones(len(values), bool)
