@@ -51,7 +51,7 @@ class Conversion:
                 *([] if reason is None else [json.dumps(reason)]),
             ],
             cwd=trace.parent,  # -m puts the working directory on the path: not the user's, with its random.py
-            env=_child_environment(),
+            env=child_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
@@ -184,7 +184,7 @@ def _keep_source(trace: Path, folder: Path) -> None:
     os.replace(beside, folder / name)
 
 
-def _child_environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """The parent's environment, able to import this very stepscope and free of what is meant for training."""
     env = {k: v for k, v in os.environ.items() if k not in _NOT_FOR_CHILD}
     env["OMP_NUM_THREADS"] = "1"

@@ -39,8 +39,10 @@ MAX_PENDING = 1_000_000
 
 #: Bytes set aside for worker.json, which is to tell why a recording ended even if the disk is full.
 RESERVE_BYTES = 32_768
-#: Seconds that ``stop`` waits for a write that is under way.
+#: Seconds that ``stop`` and ``flush`` wait for the writer thread, whose storage may not answer.
 STOP_TIMEOUT_S = 10.0
+#: A round of the writer thread that takes so long is told: what is recorded meanwhile waits in memory.
+STALLED_NS = 5_000_000_000
 
 _SELF_COST_SAMPLES = 200
 _MAX_MESSAGE = 500
@@ -111,7 +113,7 @@ class Recorder:
         self.each_round: list[Callable[[], None]] = []
         #: Called with the rows of each write: (kind, name, start_ns, dur_ns, step, tid, args); else like the former.
         self.observers: list[Callable[[list[tuple[Any, ...]]], None]] = []
-        #: Called by ``stop`` before the files are closed, on its thread.
+        #: Called on the writer thread before ``stop`` closes the files.
         self.at_end: list[Callable[[], None]] = []
         self._dropped = 0
         self.writer_ns = 0  # CPU time of the writer thread so far
@@ -120,9 +122,10 @@ class Recorder:
         self._writer: StreamWriter | None = None
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
-        self._lock = threading.Lock()  # one flush at a time: the thread's, or the one of stop()
+        self._flushed: deque[threading.Event] = deque()  # who waits for the end of a write
         self._meta_dirty = False
-        self._stopping = False
+        self._ending = False  # stop() was called
+        self._stopping = False  # stop_soon() was called
         self._reserve: Path | None = None  # a file that is given up for the last words on a full disk
 
     # -- called from training code ---------------------------------------------------------------
@@ -214,12 +217,26 @@ class Recorder:
         self.meta.update(fields)
         self._meta_dirty = True
 
-    def flush(self) -> None:
-        """Write what is pending on the calling thread: for a pause in which the files may be read."""
-        self._flush()
+    def flush(self) -> bool:
+        """Have what is pending written: for a pause in which the files may be read.
+
+        Returns:
+            False if it is not in ``STOP_TIMEOUT_S``: the storage does not answer.
+        """
+        if self._thread is None or not self._thread.is_alive():
+            return True
+        flushed = threading.Event()
+        self._flushed.append(flushed)
+        self._wake.set()
+        return flushed.wait(STOP_TIMEOUT_S)
 
     def stop(self) -> None:
-        """Write what is pending and close; harmless when called twice."""
+        """Have what is pending written and the files closed; harmless when called twice.
+
+        It waits for that ``STOP_TIMEOUT_S`` at most. Where the storage does not answer in this time the training
+        ends all the same: the writer thread closes the files if the process is still there when it answers, else
+        ``stepscope.last_words`` leaves the reason there.
+        """
         global active
         if active is self:
             active = None
@@ -227,19 +244,24 @@ class Recorder:
         thread, self._thread = self._thread, None
         if thread is None:
             return
+        self._ending = True
         self._wake.set()
         thread.join(timeout=STOP_TIMEOUT_S)
-        if thread.is_alive():  # in a write that does not return: no further one would
-            self.enabled = False
-            log.warning("stepscope: %s does not answer; what was recorded last is lost.", self.run)
-            return
-        for call in self.at_end:
-            try:
-                call()
-            except Exception as error:
-                self.note("hook_failed", f"A part could not end properly: {error!r}")
-        self._flush()
-        self._end()
+        if thread.is_alive():
+            log.warning(
+                "stepscope: %s did not answer for %.0f s; what was recorded last is lost if the process ends now.",
+                *(self.run, STOP_TIMEOUT_S),
+            )
+            self._leave_last_words()
+
+    def _leave_last_words(self) -> None:
+        from stepscope.last_words import leave
+
+        try:
+            assert self.folder is not None
+            leave(self.folder, "The storage did not answer when the recording ended, so what came last is missing.")
+        except Exception as error:
+            log.debug("the reason will not be in the run: %s", error)
 
     def _end(self) -> None:
         self.enabled = False
@@ -261,28 +283,51 @@ class Recorder:
     # -- the writer thread -------------------------------------------------------------------------
 
     def _flush_loop(self) -> None:
-        while not self._wake.wait(FLUSH_S):
+        while True:
+            self._wake.wait(FLUSH_S)
+            self._wake.clear()
+            if self._ending:
+                break
+            flushed = [self._flushed.popleft() for _ in range(len(self._flushed))]
+            began = time.perf_counter_ns()
             self._flush()
             self._call_each(self.each_round)
+            self._tell_stall(time.perf_counter_ns() - began)
+            for waiting in flushed:
+                waiting.set()
             if self._stopping:
                 self._flush()
                 self._end()
                 return
+        for call in self.at_end:
+            try:
+                call()
+            except Exception as error:
+                self.note("hook_failed", f"A part could not end properly: {error!r}")
+        self._flush()
+        self._end()
 
     def _flush(self) -> None:
-        with self._lock:
-            if not self.enabled or self._writer is None:
-                return
-            began = time.thread_time_ns()
-            try:
-                if self.clock.check():
-                    self.note("clock_step", "The wall clock was set during the run; times before and after differ.")
-                self._drain(self._writer)
-                if self._meta_dirty:
-                    self._write_meta()
-            except Exception as error:
-                self._give_up("stopped recording", error)
-            self.writer_ns += time.thread_time_ns() - began
+        if not self.enabled or self._writer is None:
+            return
+        began = time.thread_time_ns()
+        try:
+            if self.clock.check():
+                self.note("clock_step", "The wall clock was set during the run; times before and after differ.")
+            self._drain(self._writer)
+            if self._meta_dirty:
+                self._write_meta()
+        except Exception as error:
+            self._give_up("stopped recording", error)
+        self.writer_ns += time.thread_time_ns() - began
+
+    def _tell_stall(self, took_ns: int) -> None:
+        if took_ns >= STALLED_NS:
+            self.note(
+                "storage_stalled",
+                f"A write to the run folder took {took_ns / 1e9:.1f} s: its storage did not answer, or the process was "
+                "held. What was recorded meanwhile waited in memory.",
+            )
 
     def _call_each(self, calls: list[Callable[..., None]], *args: Any) -> None:
         for call in list(calls):

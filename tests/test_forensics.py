@@ -19,11 +19,12 @@ from time import perf_counter_ns
 import pytest
 
 import stepscope.recorder as recorder_module
-from stepscope.doctor import examine
+from stepscope.doctor import Diagnosis, examine
 from stepscope.recorder import Recorder
 from stepscope.runs import open_run
 from stepscope.schema import Kind
 from stepscope.watch import Activity, Watch
+from tests.slow_disk import slow_disk
 
 KILLS = 20
 ROOT = Path(__file__).resolve().parents[1]
@@ -84,6 +85,11 @@ def record(recorder: Recorder, steps: int, first: int = 0) -> None:
         recorder.span(Kind.STEP, "step", step * 1000, step * 1000 + 900, step)
 
 
+def only(run: Path) -> Diagnosis:
+    (worker,) = examine(open_run(run)).workers
+    return worker
+
+
 def meta_of(recorder: Recorder) -> dict:
     return json.loads((recorder.folder.path / "worker.json").read_text())
 
@@ -131,47 +137,93 @@ def test_a_folder_that_is_removed(tmp_path, caplog):
     assert "Training goes on" in caplog.text
 
 
-class Stalled:
-    """A writer whose storage does not answer until it is let go."""
-
-    def __init__(self, writer):
-        self._writer = writer
-        self.entered, self.go_on = threading.Event(), threading.Event()
-
-    def append(self, columns):
-        self.entered.set()
-        self.go_on.wait(60)
-        self._writer.append(columns)
-
-    def close(self):
-        self._writer.close()
+@pytest.fixture
+def disk(tmp_path):
+    """One that can be made to stop answering, as a network file system whose server is away."""
+    with slow_disk(tmp_path) as disk:
+        if disk is None:
+            pytest.skip("this process may not mount a FUSE file system")
+        yield disk
+        disk.go_on()
 
 
-def test_storage_that_stalls_costs_the_training_nothing(tmp_path):
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0)
+def test_storage_that_stalls_costs_the_training_nothing_and_is_told(disk, monkeypatch):
+    monkeypatch.setattr(recorder_module, "STALLED_NS", 200_000_000)
+    recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
     recorder.start()
-    recorder._writer = stalled = Stalled(recorder._writer)
     record(recorder, 1)
-    assert stalled.entered.wait(10)
-    record(recorder, 100, first=1)  # returns, although the writer thread is in its write
+    assert recorder.flush()
+    disk.stall()
+    record(recorder, 1, first=1)
+    while recorder._pending:  # until the writer thread has it in hand
+        time.sleep(0.001)
+    record(recorder, 100, first=2)  # returns, although the writer thread is held in the kernel
+    time.sleep(0.3)
     assert recorder.enabled
-    stalled.go_on.set()
+    disk.go_on()
     recorder.stop()
-    (worker,) = open_run(tmp_path / "run").workers
-    assert int(worker.live().of_kind(Kind.STEP).sum()) == 101
+    (worker,) = open_run(disk.path / "run").workers
+    assert int(worker.live().of_kind(Kind.STEP).sum()) == 102
+    (note,) = worker.notes
+    assert (note.code, note.count) == ("storage_stalled", 1)
+    assert examine(open_run(disk.path / "run")).is_well
 
 
-def test_storage_that_never_answers_does_not_hold_up_the_end(tmp_path, caplog, monkeypatch):
+def test_storage_that_answers_after_the_end_gets_all(disk, caplog, monkeypatch):
     monkeypatch.setattr(recorder_module, "STOP_TIMEOUT_S", 0.01)
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0)
+    recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
     recorder.start()
-    recorder._writer = stalled = Stalled(recorder._writer)
+    thread = recorder._thread
     record(recorder, 1)
-    assert stalled.entered.wait(10)
+    disk.stall()
+    assert not recorder.flush()
     with caplog.at_level(logging.WARNING, "stepscope"):
         recorder.stop()
-    assert "does not answer" in caplog.text
-    stalled.go_on.set()
+    assert "did not answer" in caplog.text
+    disk.go_on()
+    thread.join(60)
+    (worker,) = examine(open_run(disk.path / "run")).workers
+    assert (worker.state, worker.last_step, worker.damage) == ("finished", 0, [])
+
+
+#: Ends while its storage does not answer.
+ENDS = """
+import sys
+import stepscope.recorder
+from stepscope.schema import Kind
+
+stepscope.recorder.STOP_TIMEOUT_S = 0.2
+recorder = stepscope.recorder.Recorder(sys.argv[1], framework="pytorch", rank=0)
+recorder.start()
+recorder.span(Kind.STEP, "step", 1, 2, 0)
+recorder.flush()
+print("ready", flush=True)
+sys.stdin.readline()
+recorder.span(Kind.STEP, "step", 3, 4, 1)
+"""
+
+
+def test_storage_that_does_not_answer_at_the_end_neither_holds_the_process_nor_stays_unsaid(disk):
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDS, disk.path / "run"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as training:
+        assert training.stdout.readline() == "ready\n"
+        disk.stall()
+        _, said = training.communicate("go on\n", timeout=60)
+    assert training.returncode == 0
+    assert "did not answer" in said
+    disk.go_on()
+    deadline = time.monotonic() + 60
+    while only(disk.path / "run").state == "killed" and time.monotonic() < deadline:
+        time.sleep(0.05)
+    worker = only(disk.path / "run")
+    assert (worker.state, worker.last_step) == ("stopped", 0)
+    assert worker.detail.startswith("The storage did not answer when the recording ended")
 
 
 class Watched:

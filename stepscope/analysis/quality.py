@@ -70,6 +70,8 @@ CODES = {
     "phases_unknown": "The hook could not tell phases apart; those times are null.",
     "host_time_only": "Times are of host calls, which return before the device is done.",
     "dropped_spans": "The disk did not keep up; spans of the always-on stream are missing.",
+    "storage_stalled": "The run folder did not answer for 5 s or longer; nothing is missing for that, "
+    "what was recorded meanwhile waited in memory.",
     "recording_stopped": "The recorder switched itself off; there are no always-on data from then on.",
     "monitor_stopped": "The resource monitor ended early.",
     "monitor_source_failed": "A source of the resource monitor failed; its metrics are missing.",

@@ -83,6 +83,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "phases_unknown": ("phases",),
     "host_time_only": ("phases",),
     "dropped_spans": _ALWAYS_ON,
+    "storage_stalled": (),
     "recording_stopped": _ALWAYS_ON,
     "monitor_stopped": ("resources",),
     "monitor_source_failed": ("resources",),

@@ -26,6 +26,7 @@ ends: the pipe on its standard input closes, or its parent is another one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -83,7 +84,8 @@ class MonitorProcess:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # storage that does not answer may hold it
+                self._process.wait(timeout_s)
 
     def _send(self, command: bytes) -> bool:
         """False if the sampler is not this process's, or was stopped before."""

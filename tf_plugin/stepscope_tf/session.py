@@ -248,10 +248,11 @@ class Session:
     def _finish_parts(self) -> None:
         """Close the window, wait for its conversion, and write into worker.json what is known only now."""
         assert self.recorder is not None
+        answers = self.recorder.flush()
         if self.window is not None:
-            self.window.finish(self._convert_s)
+            self.window.finish(self._convert_s if answers else 0.0)
             self.window.report_missing()
-        for note in self._monitor.notes() if self._monitor is not None else ():
+        for note in self._monitor.notes() if self._monitor is not None and answers else ():
             self.note(note.code, note.detail, note.count - self._monitor_notes.get(note.code, 0))
             self._monitor_notes[note.code] = note.count
         overhead = {

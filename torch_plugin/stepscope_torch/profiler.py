@@ -396,9 +396,11 @@ class Profiler:
             self._part_failed("step", error)
         if self._monitor is not None:
             self._monitor.stop()
+        answers = recorder.flush()
+        if self._monitor is not None and answers:
             for note in self._monitor.notes():
                 recorder.note(note.code, note.detail, note.count)
-        windows.finish(loop.tracker.steps, CONVERT_TIMEOUT_S)
+        windows.finish(loop.tracker.steps, CONVERT_TIMEOUT_S if answers else 0.0)
         self._say_phases(recorder, loop)
         recorder.update_meta(overhead=self._overhead(recorder, loop))
         self._leave_notes(recorder, loop, windows)
