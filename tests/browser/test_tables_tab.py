@@ -205,6 +205,17 @@ def test_launches_over_time(open_page: Open, address: str, summary: Summary) -> 
     launched = summary("trained")["workers"][0]["launches"]
     told = f"{launched['linked']} linked launches · {launched['without_run']} without a run"
     assert page.frame.get_by_text(told).count() == 1
+    card = page.frame.get_by_test_id("launch-latency")
+    card.get_by_test_id("card-menu").click()
+    with page.page.expect_download() as download:
+        page.frame.get_by_test_id("card-csv").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[0] == "At (ns),Launch,Latency (ns),Behind earlier work (ns)"
+    assert len(lines) == 1 + launched["linked"]
+    card = page.frame.get_by_test_id("queue-depth")
+    card.get_by_test_id("card-menu").click()
+    page.frame.get_by_test_id("card-table").click()
+    card.get_by_role("table").wait_for()
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import { useState } from "preact/hooks";
 import { getSlice, type SliceAnswer } from "../api";
 import { count, duration, exact, plural } from "../format";
 import { argText, moduleName, Pair, Stack } from "../timeline/slice-details";
+import { Card } from "../ui/card";
 import { useFetched } from "../ui/fetched";
-import { Durations } from "../ui/histogram";
+import { Durations, durationsData } from "../ui/histogram";
 import { Icon } from "../ui/icons";
 import { Await } from "../ui/states";
 import { exactText, shownText } from "./cells";
@@ -83,15 +84,18 @@ function Occurrence(props: {
   return (
     <>
       {details.count > 1 && details.histogram && details.time_ns && (
-        <section>
-          <h3>Durations</h3>
+        <Card
+          title="Durations"
+          testId="details-durations"
+          data={() => durationsData(details.histogram!, details.time_ns!, manyOf(view.table))}
+        >
           <Durations
             histogram={details.histogram}
             time={details.time_ns}
             what={[ONE[view.table], manyOf(view.table)]}
             testId="details"
           />
-        </section>
+        </Card>
       )}
       <section>
         <h3>{details.count > 1 ? "One of them" : "This occurrence"}</h3>

@@ -7,6 +7,7 @@ import { DEFINITIONS } from "../definitions";
 import { axisDuration, count, duration, percent, plural } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
 import { theme } from "../state";
+import { Card, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
 import { openSlice } from "./open-slice";
@@ -44,10 +45,13 @@ function Both({ answer }: { answer: LaunchesAnswer }): JSX.Element {
   };
   return (
     <>
-      <section class="card">
-        <h2 title={DEFINITIONS.launchLatency}>
-          Launch latency over time{" "}
-          <span class="faint">
+      <Card
+        title="Launch latency over time"
+        definition={DEFINITIONS.launchLatency}
+        testId="launch-latency"
+        data={launches.count > 0 ? () => latencyData(answer) : undefined}
+        basis={
+          <>
             {launches.count > launches.row.length
               ? `${count(launches.row.length)} of ${plural(launches.count, "linked launch", "linked launches")}, the shortest and longest of every stretch among them`
               : plural(launches.count, "linked launch", "linked launches")}
@@ -55,8 +59,9 @@ function Both({ answer }: { answer: LaunchesAnswer }): JSX.Element {
             {answer.runs_without_launch !== null &&
               answer.runs_without_launch > 0 &&
               ` · ${plural(answer.runs_without_launch, "run")} without a launch`}
-          </span>
-        </h2>
+          </>
+        }
+      >
         {launches.count === 0 ? (
           <p class="absent">No launch has a device run in this capture, so no latency is known.</p>
         ) : (
@@ -68,25 +73,57 @@ function Both({ answer }: { answer: LaunchesAnswer }): JSX.Element {
             onClick={openNearest}
           />
         )}
-      </section>
-      <section class="card">
-        <h2 title={DEPTH}>
-          Queue depth over time{" "}
-          <span class="faint">
+      </Card>
+      <Card
+        title="Queue depth over time"
+        definition={DEPTH}
+        testId="queue-depth"
+        data={queues.length > 0 ? () => depthData(answer) : undefined}
+        basis={
+          <>
             {queues.length > 0 &&
               `${queues[0].name}: at most ${count(queues[0].max)} wait, none do ${percent(queues[0].empty_ratio)} of the time`}
             {answer.queue_count > queues.length &&
               ` · ${plural(answer.queue_count - queues.length, "queue")} not drawn`}
-          </span>
-        </h2>
+          </>
+        }
+      >
         {queues.length === 0 ? (
           <p class="absent">No work on a queue has a launch in this capture.</p>
         ) : (
           <Chart option={depth} label="Work that waits on each queue over time" height={150} testId="depth-chart" />
         )}
-      </section>
+      </Card>
     </>
   );
+}
+
+function latencyData({ launches }: LaunchesAnswer): CardData {
+  return {
+    columns: [
+      { label: "At", unit: "moment", title: "End of the launch call, from the origin of the worker." },
+      { label: "Launch", unit: "text" },
+      { label: "Latency", unit: "ns", title: DEFINITIONS.launchLatency },
+      { label: "Behind earlier work", unit: "ns", title: "The part of the latency in which its queue was busy." },
+    ],
+    rows: launches.t.map((t, i) => [
+      t,
+      launches.names[launches.name[i]],
+      launches.latency[i],
+      launches.queue_wait[i] ?? null,
+    ]),
+  };
+}
+
+function depthData({ queues }: LaunchesAnswer): CardData {
+  return {
+    columns: [
+      { label: "Queue", unit: "text" },
+      { label: "From", unit: "moment", title: "From the origin of the worker, until the next change of the queue." },
+      { label: "Waiting", unit: "count", title: DEPTH },
+    ],
+    rows: queues.flatMap((queue) => queue.t.map((t, i) => [queue.name, t, queue.depth[i]])),
+  };
 }
 
 function timeAxis(colors: { faint: string }, now: Theme): Record<string, unknown> {

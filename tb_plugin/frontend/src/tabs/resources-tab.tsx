@@ -4,11 +4,11 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Series } from "../api";
-import type { ChartUnit, Line } from "../charts/time-lines";
+import { unitOf, type Line } from "../charts/time-lines";
 import { isLive, shown } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { duration } from "../format";
-import { SERIES_COLORS, type Theme } from "../palette";
+import { GPU_COLOR, SERIES_COLORS, type Theme } from "../palette";
 import { adjust, nav, openWorker, theme } from "../state";
 import { getCurves, getStrips, type ResourceCurves } from "../time/requests";
 import { rangeOf, type TimeView } from "../time/view";
@@ -16,7 +16,7 @@ import { Card, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
 import type { TimeDesk } from "../ui/time-canvas";
-import { Strips, TimeLines, TimeToolbar, zoomed } from "../ui/time-parts";
+import { Strips, stripsData, TimeLines, TimeToolbar, zoomed } from "../ui/time-parts";
 import { CoreMapCard } from "./resources-cores";
 
 export const POINTS = 900;
@@ -104,7 +104,12 @@ function Curves({ view, answer }: { view: TimeView; answer: ResourceCurves }): J
       </TimeToolbar>
       <div class="time-cards">
         {strips.value && strips.value.steps.start.length > 0 && (
-          <Card title="Steps and phases" definition={DEFINITIONS.strips} testId="resource-steps">
+          <Card
+            title="Steps and phases"
+            definition={DEFINITIONS.strips}
+            data={() => stripsData(strips.value!)}
+            testId="resource-steps"
+          >
             <Strips desk={desk} strips={strips.value} />
           </Card>
         )}
@@ -149,7 +154,7 @@ export function groupsOf(series: readonly Series[], now: Theme): Group[] {
     const limit = isLimit(one.id);
     lines.push({
       name: one.label,
-      color: limit ? SERIES_COLORS[now][6] : SERIES_COLORS[now][lines.length % 6],
+      color: limit ? SERIES_COLORS[now][6] : lineColor(name, lines.length, now),
       unit: unitOf(one.unit, one.group),
       t: one.t,
       value: one.mean,
@@ -158,13 +163,24 @@ export function groupsOf(series: readonly Series[], now: Theme): Group[] {
       limit,
     });
   }
-  return [...groups].map(([name, lines]) => ({ name, lines }));
+  return [...groups].map(([name, lines]) => ({ name, lines: withOneLimit(lines) }));
+}
+
+/** GPUs have the colours that the Summary gives them; eight are told apart. */
+export function lineColor(group: string, place: number, now: Theme): string {
+  const colors = SERIES_COLORS[now];
+  return group.startsWith("GPU") ? colors[(place + GPU_COLOR) % colors.length] : colors[place % 6];
+}
+
+/** The same limit of every GPU is one line. */
+function withOneLimit(lines: readonly Line[]): Line[] {
+  const limits = lines.filter((line) => line.limit);
+  const values = new Set(limits.flatMap((line) => line.value.filter((value) => value !== null)));
+  if (limits.length < 2 || values.size !== 1) return [...lines];
+  return [...lines.filter((line) => !line.limit), { ...limits[0], name: "Total of each" }];
 }
 
 export const isLimit = (id: string) => /(_total|_limit)(\.|$)/.test(id);
-
-export const unitOf = (unit: Series["unit"], group: string): ChartUnit =>
-  unit === "ratio" && group.endsWith("(cores)") ? "cores" : unit;
 
 /** The points of lines as a table. */
 export function linesData(lines: readonly Line[]): CardData {

@@ -8,7 +8,38 @@ import type { Range } from "../dashboard/view";
 import { duration, percent, plural } from "../format";
 import { theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
+import type { CardData } from "../ui/card";
 import { nameOf, type Part } from "./step-parts";
+
+/** The bars in numbers: each a step, or the mean of several. */
+export function barsData(bars: BarsAnswer, parts: readonly Part[], share: boolean): CardData {
+  const name = (ids: BarsAnswer["id"], labels: BarsAnswer["label"], places: number[], i: number) =>
+    nameOf(ids[i], labels[i], places[i]);
+  return {
+    columns: [
+      { label: "First step", unit: "text" },
+      { label: "Last step", unit: "text" },
+      {
+        label: "Steps",
+        unit: "count",
+        title: "In this bar. Durations are their mean, parts that of the divided ones.",
+      },
+      { label: "Divided", unit: "count", title: "Steps of the bar whose parts are known." },
+      { label: "Duration", unit: "ns", title: "Mean of the steps of the bar." },
+      { label: "Longest", unit: "ns", title: "The longest step of the bar." },
+      ...parts.map(({ label, title }) => ({ label, title, unit: share ? ("ratio" as const) : ("ns" as const) })),
+    ],
+    rows: bars.first.map((_, i) => [
+      name(bars.id, bars.label, bars.first, i),
+      name(bars.last_id, bars.last_label, bars.last, i),
+      bars.steps[i],
+      bars.divided[i],
+      bars.mean_ns[i],
+      share ? null : bars.longest[i],
+      ...parts.map(({ key }) => partOf(bars, key, i)),
+    ]),
+  };
+}
 
 const DRAG_SLACK = 4; // pixels that a click may move
 
@@ -176,13 +207,16 @@ export function Bars(props: BarsProps): JSX.Element {
   );
 }
 
+/** The mean of a part over the steps of a bar that are divided; the server tells sums of these divided by all steps. */
+function partOf(bars: BarsAnswer, key: string, i: number): number | null {
+  return bars.divided[i] > 0 ? (bars.parts[key][i] * bars.steps[i]) / bars.divided[i] : null;
+}
+
 function BarTip(props: BarsProps & { bar: number; x: number; width: number }): JSX.Element {
   const { bars, parts, share, bar: i, x } = props;
   const many = bars.steps[i] > 1;
   const left = x > props.width - 260;
   const mean = bars.mean_ns[i];
-  // Parts are sums over the divided steps, divided by all: of the divided ones alone they are this much more.
-  const scale = bars.divided[i] > 0 ? bars.steps[i] / bars.divided[i] : null;
   return (
     <div
       class="tip"
@@ -209,7 +243,7 @@ function BarTip(props: BarsProps & { bar: number; x: number; width: number }): J
           </div>
         )}
         {parts.map((part) => {
-          const value = scale === null ? null : bars.parts[part.key][i] * scale;
+          const value = partOf(bars, part.key, i);
           const ns = value === null || share ? null : value;
           const ratio = value === null ? null : share ? value : mean > 0 ? value / mean : null;
           return (

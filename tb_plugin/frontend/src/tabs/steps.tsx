@@ -13,12 +13,13 @@ import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
 import type { Area } from "../hash";
 import { adjust, adjustDashboard, nav, theme } from "../state";
+import { Card } from "../ui/card";
 import { Cards } from "../ui/cards";
 import { useFetched } from "../ui/fetched";
 import { Absent, Await, Problem } from "../ui/states";
 import { Toggle } from "../ui/toggle";
 import { ModuleFlame } from "./module-flame";
-import { Bars } from "./step-bars";
+import { Bars, barsData } from "./step-bars";
 import { StepCompare } from "./step-compare";
 import { defaultBy, nameOf, partsOf, type By, type Part } from "./step-parts";
 import { RangeParts, RangeSpread } from "./step-range";
@@ -125,27 +126,33 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
             {uncut ? "Cut the longest steps off" : `Steps above the axis, up to ${duration(drawn?.longest_ns)}: show`}
           </button>
         )}
-        <span class="spacer" />
-        <Legend parts={barParts} grey={!only && partial} />
       </div>
       <Await of={bars} what="the steps">
         {(value) =>
           value.count === 0 ? (
             <Absent>No step is in the marked interval.</Absent>
           ) : (
-            <Bars
-              bars={value}
-              parts={barParts}
-              share={share}
-              top={uncut ? null : cut}
-              view={view ?? { from: 0, to: value.count }}
-              range={range}
-              step={dashboard.step}
-              onView={setView}
-              onRange={select}
-              onStep={choose}
-              onWidth={setWidth}
-            />
+            <Card
+              title="Time of each step"
+              definition={host ? DEFINITIONS.stepHost : DEFINITIONS.stepDuration}
+              actions={<Legend parts={barParts} grey={!only && partial} />}
+              data={() => barsData(value, barParts, share)}
+              testId="step-bars"
+            >
+              <Bars
+                bars={value}
+                parts={barParts}
+                share={share}
+                top={uncut ? null : cut}
+                view={view ?? { from: 0, to: value.count }}
+                range={range}
+                step={dashboard.step}
+                onView={setView}
+                onRange={select}
+                onStep={choose}
+                onWidth={setWidth}
+              />
+            </Card>
           )
         }
       </Await>
@@ -303,7 +310,7 @@ function Selection(props: {
       )}
       {found && <Slowest found={found} onStep={props.onStep} />}{" "}
       {!range && !props.zoomed && (found?.steps ?? 0) > 1 && (
-        <span class="hint">Drag over the bars to select steps, click one to look at it, Ctrl + wheel zooms.</span>
+        <span class="hint">Drag selects steps, a click opens one, Ctrl + wheel zooms.</span>
       )}
     </p>
   );

@@ -13,12 +13,12 @@ import {
   type StripRow,
 } from "../charts/time-lines";
 import { duration, plural } from "../format";
-import { PHASE_LABELS, type Phase } from "../kinds";
+import { Kind, PHASE_LABELS, PHASES, type Phase } from "../kinds";
 import { kindColor, PHASE_COLORS } from "../palette";
-import { Kind } from "../kinds";
 import { navigate, theme } from "../state";
 import { placeAt, spanOf, type TimeRange, type TimeView } from "../time/view";
 import type { StripAnswer, StripsAnswer } from "../time/requests";
+import type { CardData } from "./card";
 import { Icon } from "./icons";
 import { TimeCanvas, type TimeDesk } from "./time-canvas";
 
@@ -281,9 +281,46 @@ export function Strips({ desk, strips }: { desk: TimeDesk; strips: StripsAnswer 
         testId="time-strips"
         draw={draw}
       />
-      <Where desk={desk} strips={strips} />
+      <div class="strips-foot">
+        <Where desk={desk} strips={strips} />
+        <PhaseLegend strips={strips} />
+      </div>
     </>
   );
+}
+
+/** What the colours of the phases on show mean. */
+function PhaseLegend({ strips }: { strips: StripsAnswer }): JSX.Element | null {
+  const known = PHASES.filter((phase) => strips.phases.name.includes(phase));
+  if (known.length === 0) return null;
+  return (
+    <ul class="inline-legend" aria-label="Phases">
+      {known.map((phase) => (
+        <li key={phase}>
+          <span class="swatch" style={{ background: PHASE_COLORS[theme.value][phase] }} />
+          {PHASE_LABELS[phase]}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function stripsData({ steps, phases }: StripsAnswer): CardData {
+  const rows = (strip: StripAnswer, what: string, name: (i: number) => string) =>
+    strip.start.map((start, i) => [what, name(i), start, strip.end[i] - start, strip.count[i]]);
+  return {
+    columns: [
+      { label: "What", unit: "text" },
+      { label: "Name", unit: "text", title: "Of several that are drawn as one, the longest." },
+      { label: "Start", unit: "moment", title: "From the origin of the worker." },
+      { label: "Duration", unit: "ns" },
+      { label: "Count", unit: "count", title: "Neighbours narrower than a pixel are one rectangle." },
+    ],
+    rows: [
+      ...rows(steps, "step", (i) => stepText(steps, i)),
+      ...rows(phases, "phase", (i) => phaseLabel(phases.name[i])),
+    ],
+  };
 }
 
 function Where({ desk, strips }: { desk: TimeDesk; strips: StripsAnswer }): JSX.Element {
