@@ -99,7 +99,7 @@ def unit_of(name: str, default: str) -> str:
         "bytes_per_s": "bytes/s",
         "algbw_bytes_per_s": "bytes/s",
         "busbw_bytes_per_s": "bytes/s",
-        **dict.fromkeys(("active", "idle", "active_by_index", "overlap"), "ratio"),
+        **dict.fromkeys(("active", "idle", "active_by_index", "mean_by_index", "overlap"), "ratio"),
         "count": "",
         "samples": "",
         "samples_per_s": "1/s",

@@ -33,6 +33,7 @@ class Resource:
         active: share of the time whose samples are above 0
         idle: 1 - active
         active_by_index: active of each device by its index; null where the metric has a total
+        mean_by_index: mean of each device by its index; null where the metric has a total
     """
 
     p50: float
@@ -45,6 +46,7 @@ class Resource:
     active: float
     idle: float
     active_by_index: dict[str, float] | None
+    mean_by_index: dict[str, float] | None
 
 
 def resources(tables: list[pa.Table]) -> dict[str, Resource]:
@@ -84,25 +86,29 @@ def _resource(by_index: dict[int, list[tuple[np.ndarray, np.ndarray]]]) -> Resou
     values, weights = _joined([part for parts in by_index.values() for part in parts])
     p50, p95, p99 = weighted(values, weights, 50, 95, 99)
     active = _active(values, weights)
+    each = {} if NONE in by_index else {str(one): _joined(parts) for one, parts in sorted(by_index.items())}
     return Resource(
         p50=p50,
         p95=p95,
         p99=p99,
         min=float(values.min()),
         max=float(values.max()),
-        mean=float(np.average(values, weights=weights)),
+        mean=_mean(values, weights),
         samples=len(values),
         active=active,
         idle=1 - active,
-        active_by_index=None
-        if NONE in by_index
-        else {str(one): _active(*_joined(parts)) for one, parts in sorted(by_index.items())},
+        active_by_index={one: _active(*joined) for one, joined in each.items()} or None,
+        mean_by_index={one: _mean(*joined) for one, joined in each.items()} or None,
     )
 
 
 def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     values, weights = zip(*parts, strict=True)
     return np.concatenate(values), np.concatenate(weights)
+
+
+def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+    return float(np.average(values, weights=weights))
 
 
 def _active(values: np.ndarray, weights: np.ndarray) -> float:

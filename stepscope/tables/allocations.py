@@ -76,7 +76,7 @@ class AllocationTable:
                     known(self._lifetime),
                 ),
                 (
-                    Column("kept", "Never freed", "flag", "It was alive at the end of its deep window."),
+                    Column("kept", "Not freed", "flag", "It was alive at the end of its deep window."),
                     _flags(self._lifetime == NONE, self._told),
                 ),
                 step_column(source.steps_at(source.events.ts_ns[rows], source.events.step[rows])),
@@ -113,11 +113,11 @@ class AllocationTable:
                 (Column("share", "Share", "share", "Divided by the sum of all allocations."), share(total)),
                 (Column("largest", "Largest", "bytes", "The largest one."), groups.max(self._bytes)),
                 (
-                    Column("kept", "Never freed", "count", "Those alive at the end of their deep window."),
+                    Column("kept", "Not freed", "count", "Those alive at the end of their deep window."),
                     _counts(groups.sum(kept.astype(np.int64)), self._told),
                 ),
                 (
-                    Column("kept_bytes", "Never freed", "bytes", "Their sizes."),
+                    Column("kept_bytes", "Not freed, size", "bytes", "Their sizes."),
                     _counts(groups.sum(np.where(kept, self._bytes, 0)), self._told),
                 ),
             ],

@@ -14,9 +14,10 @@ from stepscope.catalogue import SECTIONS, unit_of
 from stepscope.definitions import split
 from stepscope.inventory import Stretch, always_on_of, clock_of, files_of, windows_of
 from stepscope.resources import ResourceHistory
-from stepscope.runs import FileWorker, Worker
+from stepscope.runs import Worker
 from stepscope.tables import Tables
 from stepscope_tensorboard.answers import json_answer
+from stepscope_tensorboard.listing import source_of
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
@@ -51,7 +52,7 @@ def data_impl(worker: Worker, tables: Tables, resources: ResourceHistory) -> dic
     meta = worker.meta or {}
     return {
         "origin_ns": str(origin),
-        "source": "file" if isinstance(worker, FileWorker) else "recording",
+        "source": source_of(worker),
         "format": meta.get("schema"),
         "started_ns": _text(meta.get("started_ns")),
         "ended_ns": _text(meta.get("ended_ns")),

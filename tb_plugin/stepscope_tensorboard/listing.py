@@ -109,9 +109,15 @@ def describe(run: Run) -> dict[str, Any]:
 
 
 def _describe_worker(worker: Worker) -> dict[str, Any]:
-    names = ("rank", "world_size", "host", "pid", "framework")
-    source = "file" if isinstance(worker, FileWorker) else "recording"
-    return {"id": worker.id, "source": source, "live": worker.is_live, **{n: _known(worker, n) for n in names}}
+    known = {name: _known(worker, name) for name in ("rank", "world_size", "host", "pid", "framework")}
+    return {"id": worker.id, "source": source_of(worker), "live": worker.is_live, **known}
+
+
+def source_of(worker: Worker) -> str:
+    """Where the data come from: "file", a trace as it lies; "import", a trace made a run folder; "recording"."""
+    if isinstance(worker, FileWorker):
+        return "file"
+    return "import" if (worker.meta or {}).get("source") else "recording"
 
 
 def known_rank(worker: Worker) -> int | None:

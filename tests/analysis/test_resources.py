@@ -59,13 +59,15 @@ def test_active_is_the_share_of_the_time_above_0():
     rows += [(100 * i, "gpu", 1, 0.0) for i in range(1, 5)]
     gpu = resources([table(*rows)])["gpu"]
     assert gpu.active_by_index == {"0": pytest.approx(2300 / 2400), "1": 0.0}
+    # 0.5, 0.0, 0.2 and 1.0 for 100 ms each; after the gap 0.1 for 1 s twice; of 2.4 s in all
+    assert gpu.mean_by_index == {"0": pytest.approx((50 + 20 + 100 + 200) / 2400), "1": 0.0}
     assert gpu.active == pytest.approx(2300 / 2800)
     assert gpu.active + gpu.idle == 1
 
 
 def test_a_total_has_no_indices():
     found = resources([table((0, "cpu", NONE, 0.0), (100, "cpu", NONE, 0.5), (0, "cpu", 0, 1.0))])["cpu"]
-    assert (found.active, found.idle, found.active_by_index) == (0.5, 0.5, None)
+    assert (found.active, found.idle, found.active_by_index, found.mean_by_index) == (0.5, 0.5, None, None)
 
 
 def test_nearest_rank_is_a_value_that_occurred():

@@ -4,7 +4,7 @@ import { decodeView, type ViewTable } from "./timeline/decode";
 
 export interface WorkerInfo {
   id: string;
-  source: "recording" | "file";
+  source: "recording" | "import" | "file"; // an import is a file of which a run folder was made
   rank: number | null;
   world_size: number | null;
   host: string | null;
@@ -86,6 +86,7 @@ export interface ResourceRow {
   idle: number;
   active_by_index: Record<string, number> | null;
 }
+  mean_by_index: Record<string, number> | null;
 
 export interface LaunchTimes {
   p50: number;

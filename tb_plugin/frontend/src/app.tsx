@@ -131,7 +131,7 @@ function Tabs(): JSX.Element {
   );
 }
 
-/** "live, last data 2 s ago", "finished 3 min ago", "file of 2026-03-07", or that the server does not answer. */
+/** "live, last data 2 s ago", "finished" or "imported 3 min ago", "file of 2026-03-07", or that no server answers. */
 function Freshness(): JSX.Element | null {
   const text = useComputed(() => {
     if (runs.now.value.state === "error") return runs.now.value.detail;
@@ -139,7 +139,8 @@ function Freshness(): JSX.Element | null {
     const when = at === null ? "" : ago(clockMs.value - at);
     if (shown.value.worker?.source === "file") return at === null ? "file" : `file of ${calendar(at).slice(0, 10)}`;
     if (isLive.value) return `live${when && `, last data ${when}`}`;
-    return when ? `finished ${when}` : "finished";
+    const word = shown.value.worker?.source === "import" ? "imported" : "finished";
+    return when ? `${word} ${when}` : word;
   });
   if (!shown.value.worker) return null;
   const state = runs.now.value.state === "error" ? "lost" : isLive.value ? "live" : "finished";

@@ -162,6 +162,9 @@ export function kindColor(theme: Theme, kind: number): string {
 }
 
 /** Lines of the resource curves, by group of series; the order is that of first appearance. */
+/** The place of the first GPU in SERIES_COLORS: the green of kernels. */
+export const GPU_COLOR = 1;
+
 export const SERIES_COLORS: Record<Theme, readonly string[]> = {
   light: ["#17669a", "#00785a", "#a64b00", "#885ce0", "#ac1c98", "#8a6100", "#5b6b7f", "#0b7c8f"],
   dark: ["#6aa6f5", "#72c1a4", "#e07a3c", "#a98af0", "#d66ba5", "#d9bf45", "#8f9aa6", "#7be5e6"],

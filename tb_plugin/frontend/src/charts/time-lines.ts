@@ -1,5 +1,6 @@
 // Draws curves, bands, maps of cores and strips of spans over a common axis of time.
 
+import type { SeriesUnit } from "../api";
 import { mix } from "../color";
 import { axisDuration, quantity } from "../format";
 import { CANVAS, SERIES_COLORS, type Theme } from "../palette";
@@ -13,6 +14,10 @@ export const AXIS = 20; // pixels below it
 const TOP = 5;
 
 export type ChartUnit = "ratio" | "cores" | "bytes" | "bytes_per_s";
+
+/** The unit of a series: of some, 1 is one core. */
+export const unitOf = (unit: SeriesUnit, group: string): ChartUnit =>
+  unit === "ratio" && group.endsWith("(cores)") ? "cores" : unit;
 
 export interface Line {
   name: string;

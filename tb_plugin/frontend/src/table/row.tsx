@@ -1,6 +1,7 @@
 // One row of a grid. It is drawn anew only where something that it shows has changed: while scrolling, most rows stay.
 
 import { Component, type JSX } from "preact";
+import { brief } from "../names";
 import { Icon } from "../ui/icons";
 import { Meter } from "../ui/meter";
 import { exactText, shownText } from "./cells";
@@ -131,7 +132,7 @@ function Cell({
   if (value === null || value === false) return <span class="faint">{shownText(value, column.unit)}</span>;
   if (column.unit === "share") return <Meter ratio={value as number} />;
   if (column.key === "module") return <ModulePath path={String(value)} />;
-  if (typeof value === "string") return isName ? <Mid text={value} /> : <bdi>{value}</bdi>;
+  if (typeof value === "string") return isName ? <Mid text={brief(value)} /> : <bdi>{value}</bdi>;
   return <>{shownText(value, column.unit)}</>;
 }
 

@@ -29,7 +29,7 @@ export function reportOf(data: DataAnswer, answer: SummaryAnswer): string {
     [
       "Worker",
       [
-        `- ${data.source === "file" ? "imported trace file" : "recorded"}, ${worker.framework ?? "unknown framework"}`,
+        `- ${data.source === "recording" ? "recorded" : "imported trace file"}, ${worker.framework ?? "unknown framework"}`,
         `- rank ${worker.rank ?? "not told"} of ${worker.world_size ?? "not told"}`,
         ...devices,
       ],

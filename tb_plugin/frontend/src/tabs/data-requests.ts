@@ -13,7 +13,7 @@ export interface Stretch {
 
 export interface DataAnswer {
   origin_ns: string;
-  source: "file" | "recording";
+  source: "recording" | "import" | "file";
   format: number | null;
   started_ns: string | null;
   ended_ns: string | null;

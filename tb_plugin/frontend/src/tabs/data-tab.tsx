@@ -62,9 +62,10 @@ function Copy({ data, answer }: { data: DataAnswer; answer: SummaryAnswer }): JS
   return (
     <div class="toolbar wrap">
       <span class="faint">
-        {data.source === "file" ? "Imported from a trace file" : "Recorded by stepscope"}
+        {data.source === "recording" ? "Recorded by stepscope" : "Imported from a trace file"}
         {data.started_ns && `, started ${calendar(Number(BigInt(data.started_ns) / 1_000_000n))}`}
-        {data.ended_ns && `, ended ${calendar(Number(BigInt(data.ended_ns) / 1_000_000n))}`}
+        {data.ended_ns &&
+          `${data.source === "recording" ? ", ended" : " on"} ${calendar(Number(BigInt(data.ended_ns) / 1_000_000n))}`}
       </span>
       <span class="spacer" />
       <span role="status" class="faint">

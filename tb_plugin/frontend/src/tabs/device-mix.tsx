@@ -86,7 +86,7 @@ export function MemoryOperations({ worker }: { worker: WorkerSummary }): JSX.Ele
       testId="memory-operations"
     >
       {total > 0 && (
-        <div class="stack-bar thin" aria-hidden="true">
+        <div class="stack-bar" aria-hidden="true">
           {rows.map((row, i) => (
             <div
               key={i}

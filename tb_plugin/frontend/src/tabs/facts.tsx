@@ -129,7 +129,7 @@ function facts(answer: SummaryAnswer, steps: OverviewAnswer | null, resources: R
       ?.map((d) => `GPU ${d.id}: ${d.name ?? "unnamed"}${d.sm_count ? `, ${d.sm_count} multiprocessors` : ""}`)
       .join("\n"),
   });
-  if (worker.rank !== null) {
+  if (worker.rank !== null && worker.world_size !== 1) {
     list.push({
       label: "Rank",
       value: worker.world_size ? `${worker.rank} of ${count(worker.world_size)}` : `${worker.rank}`,

@@ -25,9 +25,9 @@ export function OneWorkerOnly({ what }: { what: string }): JSX.Element {
                   .map((i) => (
                     <li key={ranks.worker[i]}>
                       <button type="button" class="text-button" onClick={() => openWorker(run, ranks.worker[i])}>
-                        <bdi>{rankName(ranks, i)}</bdi>{" "}
-                        <span class="faint">{ranks.delta_ns[i] !== null && `${signed(ranks.delta_ns[i])} a step`}</span>
-                      </button>{" "}
+                        <bdi>{rankName(ranks, i)}</bdi>
+                      </button>
+                      <span class="num">{ranks.delta_ns[i] !== null && `${signed(ranks.delta_ns[i])} a step`}</span>
                       <span class="faint">{reasonText(ranks, i)}</span>
                     </li>
                   ))}

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
-import type { Line } from "../charts/time-lines";
+import { unitOf, type Line } from "../charts/time-lines";
 import { freshness, isLive, shown } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { plural } from "../format";
@@ -16,7 +16,7 @@ import { Card } from "../ui/card";
 import { Await } from "../ui/states";
 import type { TimeDesk } from "../ui/time-canvas";
 import { TimeLines, TimeToolbar, zoomed } from "../ui/time-parts";
-import { isLimit, linesData, patchResources, slug, unitOf } from "./resources-tab";
+import { isLimit, lineColor, linesData, patchResources, slug } from "./resources-tab";
 
 const COLUMNS = 500;
 
@@ -134,7 +134,7 @@ function bandGroups(answer: RunResources, now: Theme): { name: string; of: strin
     const limit = isLimit(band.id);
     group.lines.push({
       name: band.label,
-      color: limit ? SERIES_COLORS[now][6] : SERIES_COLORS[now][group.lines.length % 6],
+      color: limit ? SERIES_COLORS[now][6] : lineColor(name, group.lines.length, now),
       unit: unitOf(band.unit, band.group),
       t,
       value: band.mean,

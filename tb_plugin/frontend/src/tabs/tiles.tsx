@@ -69,16 +69,18 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
       <ExposedCommunication worker={worker} />
       <InputWait worker={worker} phased={answer.coverage?.phased_steps ?? 0} />
       <PeakMemory worker={worker} />
-      <Cost worker={worker} isFile={shown.value.worker?.source === "file"} />
+      <Cost worker={worker} />
     </div>
   );
 }
 
+/** Whether a trace of another tool is shown, which tells less than stepscope's hooks. */
+const isTrace = () => shown.value.worker !== null && shown.value.worker.source !== "recording";
+
 /** Samples a second, where the batch size is told; in a trace of another tool it cannot be. */
 function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
-  const isFile = shown.value.worker?.source === "file";
   const rate = worker.throughput;
-  if (!rate && isFile) return null;
+  if (!rate && isTrace()) return null;
   return (
     <Tile
       label="Throughput"
@@ -163,14 +165,14 @@ function peakNote(peak: MemoryRow, worker: WorkerSummary): string | undefined {
   return peak.is_absolute ? undefined : "at least";
 }
 
-function Cost({ worker, isFile }: { worker: WorkerSummary; isFile: boolean }): JSX.Element {
+function Cost({ worker }: { worker: WorkerSummary }): JSX.Element {
   const cost = worker.overhead;
   const ratio = cost?.ratio ?? null;
   const hook = cost?.hook_ns_per_step ?? null;
   const hooks = (hook ?? 0) * (worker.step_count ?? 0);
   const stalls = cost?.stall_ns ?? 0;
   const most = stalls > hooks ? `stalls ${duration(stalls)} in all` : hook !== null && `${duration(hook)} a step`;
-  const reason = isFile ? "a trace file does not tell it" : "the hooks tell it when the training ends";
+  const reason = isTrace() ? "a trace file does not tell it" : "the hooks tell it when the training ends";
   const effect = cost?.window_effect_ratio ?? null;
   const told =
     cost &&
@@ -182,7 +184,7 @@ function Cost({ worker, isFile }: { worker: WorkerSummary; isFile: boolean }): J
       label="Profiler overhead"
       value={percent(ratio)}
       raw={ratio}
-      note={most || (isFile ? "not told by a file" : "not known yet")}
+      note={most || (isTrace() ? "not told by a trace" : "not known yet")}
       hint={
         ratio === null
           ? [`${NOT_MEASURED}: ${reason}.`, told].filter(Boolean).join("\n")
@@ -240,6 +242,6 @@ function GpuTiles({ gpus }: { gpus: readonly GpuSummary[] }): JSX.Element | null
 function stepRange(all: OverviewAnswer | null): string | undefined {
   if (!all || all.count === 0) return undefined;
   const last = all.index.length - 1;
-  const range = all.count === 1 ? `number ${stepName(all, 0)}` : `${stepName(all, 0)} to ${stepName(all, last)}`;
+  const range = all.count === 1 ? `step ${stepName(all, 0)}` : `${stepName(all, 0)} to ${stepName(all, last)}`;
   return all.incomplete > 0 ? `${range}, ${count(all.incomplete)} incomplete` : range;
 }

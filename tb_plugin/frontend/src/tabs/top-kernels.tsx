@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { getTopKernels, type TopKernels as Answer } from "../dashboard/requests";
 import { MOST_KERNELS } from "../dashboard/view";
 import { count, duration, exact, percent, plural } from "../format";
+import { brief } from "../names";
 import { adjustDashboard, nav } from "../state";
 import { halves } from "../table/cells";
 import { Card, type CardData } from "../ui/card";
@@ -188,7 +189,7 @@ function Bars({ answer, by }: { answer: Answer; by: By }): JSX.Element {
 
 /** The middle of a long name gives way: what tells kernels apart often stands at the end. */
 function Name({ text, faint }: { text: string; faint: boolean }): JSX.Element {
-  const [head, tail] = halves(text, 24);
+  const [head, tail] = halves(brief(text), 24);
   return (
     <span class={`ranked-name${faint ? " faint" : ""}`}>
       <span>{head}</span>

@@ -8,9 +8,10 @@ import { utilisationOption, utilisationSeries } from "../charts/resources";
 import { resources } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, percent } from "../format";
-import { SERIES_COLORS } from "../palette";
+import { GPU_COLOR, SERIES_COLORS } from "../palette";
 import { theme } from "../state";
 import { Card, type CardData } from "../ui/card";
+import { Meter } from "../ui/meter";
 import { Await } from "../ui/states";
 
 export type Processor = "cpu" | "gpu";
@@ -51,8 +52,8 @@ export function Utilisation({ answer, of }: { answer: SummaryAnswer; of: Process
 
 /** Active and idle time as one bar, and the figures beside it. */
 function Active({ host, row, of }: { host: string | null; row: ResourceRow; of: Processor }): JSX.Element {
-  const color = SERIES_COLORS[theme.value][of === "cpu" ? 0 : 1];
-  const each = Object.entries(row.active_by_index ?? {});
+  const color = SERIES_COLORS[theme.value][of === "cpu" ? 0 : GPU_COLOR];
+  const each = Object.entries(row.mean_by_index ?? {});
   const basis = `${count(row.samples)} samples, each weighted by the time it stands for`;
   const figures: [string, string, number][] = [
     ["Mean", "Mean over time.", row.mean],
@@ -82,9 +83,6 @@ function Active({ host, row, of }: { host: string | null; row: ResourceRow; of: 
           idle <b>{percent(row.idle)}</b> of the time
         </span>
       </div>
-      {each.length > 1 && (
-        <p class="basis">{each.map(([index, active]) => `GPU ${index} active ${percent(active)}`).join(" · ")}</p>
-      )}
       <dl class="figures tight">
         {figures.map(([label, title, value]) => (
           <div key={label} title={`${title} ${basis}.`}>
@@ -95,14 +93,31 @@ function Active({ host, row, of }: { host: string | null; row: ResourceRow; of: 
           </div>
         ))}
       </dl>
+      {each.length > 1 && <Each means={each} row={row} />}
     </>
+  );
+}
+
+/** Each GPU as a bar of its mean, so that the one that works less than the others is seen. */
+function Each({ means, row }: { means: [string, number][]; row: ResourceRow }): JSX.Element {
+  return (
+    <dl class="each-gpu" aria-label="Mean utilisation of each GPU">
+      {means.map(([index, mean]) => (
+        <div key={index} title={`Mean over time; active ${percent(row.active_by_index?.[index] ?? null)} of the time.`}>
+          <dt>GPU {index}</dt>
+          <dd data-testid="gpu-mean-of-one" data-value={mean}>
+            <Meter ratio={mean} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
 function Curves(props: { series: Series[]; interval: number | null; of: Processor }): JSX.Element | null {
   const { series, interval, of } = props;
   const now = theme.value;
-  const option = useMemo(() => utilisationOption(series, now, of === "gpu" ? 1 : 0), [series, now, of]);
+  const option = useMemo(() => utilisationOption(series, now, of === "gpu" ? GPU_COLOR : 0), [series, now, of]);
   if (series.length === 0) return null;
   return (
     <>

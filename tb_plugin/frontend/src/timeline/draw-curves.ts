@@ -1,7 +1,7 @@
 // Draws the resource curves of a counter lane.
 
 import type { SeriesUnit } from "../api";
-import { quantity } from "../format";
+import { unitOf, valueText } from "../charts/time-lines";
 import { SERIES_COLORS } from "../palette";
 import type { Ink } from "./ink";
 import { laneTop, xOf, type Band, type Scene } from "./scene";
@@ -53,7 +53,7 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
   });
   if (unit) {
     ctx.textAlign = "right";
-    const text = quantity(most, unit);
+    const text = valueText(most, unitOf(unit, curves[0].series.group));
     const w = textWidth(ctx, text) + 8;
     ctx.fillStyle = colors.canvas;
     ctx.globalAlpha = 0.85;

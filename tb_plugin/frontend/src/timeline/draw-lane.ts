@@ -1,5 +1,6 @@
 // Draws the slices of a lane: rectangles into the strips of the frame, then their names over them.
 
+import { brief } from "../names";
 import { Kind } from "../kinds";
 import { colorsOf } from "./coloring";
 import { firstEndingAfter, type LaneSlices } from "./decode";
@@ -93,7 +94,7 @@ function fillStrips(scene: Scene, strips: Strips, laid: LaidLane, slices: LaneSl
       } else {
         strips.fill(strip, x0, x1, PARTS, word, from, to);
         if (room > TEXT_ROOM) {
-          const text = slices.kind[i] === Kind.STEP ? stepLabel(scene, slices.name[i], start) : slices.name[i];
+          const text = slices.kind[i] === Kind.STEP ? stepLabel(scene, slices.name[i], start) : brief(slices.name[i]);
           laid.labels.push({ text, x: at, y, w: room, color: quiet ? QUIET : color });
         }
       }

@@ -1,7 +1,8 @@
 // The tooltip of the slice or the curve under the pointer.
 
 import type { JSX } from "preact";
-import { count, duration, percent, quantity } from "../format";
+import { unitOf, valueText } from "../charts/time-lines";
+import { count, duration, percent } from "../format";
 import { KIND_NAMES } from "../kinds";
 import { kindColor } from "../palette";
 import { part, theme } from "../state";
@@ -101,7 +102,7 @@ function CurveTip({ x, y }: { x: number; y: number }): JSX.Element | null {
           return (
             <div key={series.id}>
               <dt>{series.label}</dt>
-              <dd>{value === null ? "not sampled" : quantity(value, series.unit)}</dd>
+              <dd>{value === null ? "not sampled" : valueText(value, unitOf(series.unit, series.group))}</dd>
             </div>
           );
         })}

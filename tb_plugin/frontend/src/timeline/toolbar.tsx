@@ -112,11 +112,20 @@ export function Toolbar(props: {
 function Readout(): JSX.Element {
   const range = timeline.range.value;
   const whole = timeline.whole.value;
-  const from = range.t0 - whole.t0;
+  const isAll = range.t0 <= whole.t0 && range.t1 >= whole.t1;
+  const from = tickLabel(Math.max(0, range.t0 - whole.t0), Math.max(1, span(range) / 100));
   return (
     <span class="readout" data-testid="timeline-range" data-t0={range.t0} data-t1={range.t1}>
-      <b>{duration(span(range))}</b> from {from < 1 ? "the start" : tickLabel(from, Math.max(1, span(range) / 100))}
-      <span class="faint"> of {duration(span(whole))}</span>
+      {isAll ? (
+        <>
+          all <b>{duration(span(whole))}</b>
+        </>
+      ) : (
+        <>
+          <b>{duration(span(range))}</b> from {from}
+          <span class="faint"> of {duration(span(whole))}</span>
+        </>
+      )}
     </span>
   );
 }
