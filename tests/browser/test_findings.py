@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tests.browser.conftest import Opened
+from tests.browser.opened import Opened, expect
 
-Open = Callable[..., "Opened"]
+Open = Callable[..., Opened]
 Summary = Callable[[str], dict[str, Any]]
 
 
@@ -16,12 +15,11 @@ def test_the_page_tells_what_the_command_tells(open_page: Open, address: str, su
     expected = summary("gpu")
     page = open_page(address, run="gpu")
     verdict = page.frame.get_by_test_id("verdict")
-    verdict.wait_for()
-    assert expected["verdict"]["sentence"] in verdict.inner_text()
+    expect(verdict).to_contain_text(expected["verdict"]["sentence"])
     others = [f for f in expected["findings"] if f["rule"] != expected["verdict"]["rule"]]
     shown = page.frame.locator(".finding")
+    expect(page.frame.locator(".finding-message")).to_have_text([f["message"] for f in others])
     assert [row.get_attribute("data-severity") for row in shown.all()] == [f["severity"] for f in others]
-    assert page.frame.locator(".finding-message").all_inner_texts() == [f["message"] for f in others]
 
 
 def test_the_verdict_opens_to_its_evidence(open_page: Open, address: str, summary: Summary) -> None:
@@ -31,8 +29,8 @@ def test_the_verdict_opens_to_its_evidence(open_page: Open, address: str, summar
     verdict = page.frame.get_by_test_id("verdict")
     more = page.frame.get_by_test_id("verdict-more")
     more.press("Enter")
-    assert more.get_attribute("aria-expanded") == "true"
-    assert verdict.locator(".fixes li").all_inner_texts() == finding["fix"]
+    expect(more).to_have_attribute("aria-expanded", "true")
+    expect(verdict.locator(".fixes li")).to_have_text(finding["fix"])
     told = [cell.get_attribute("data-value") for cell in verdict.locator(".evidence td").all()]
     assert str(next(iter(finding["evidence"].values()))) in told
 
@@ -44,11 +42,15 @@ def test_a_finding_opens_by_key_and_leads_to_the_kernel(open_page: Open, address
     head = row.get_by_role("button").first
     head.focus()
     head.press("Enter")
-    assert head.get_attribute("aria-expanded") == "true"
+    expect(head).to_have_attribute("aria-expanded", "true")
+    row.locator(".evidence td").first.wait_for()
     shares = [cell.get_attribute("data-value") for cell in row.locator(".evidence td").all()]
     assert str(finding["evidence"]["share_ratio"]) in shares
+    page.page.wait_for_url("**finding=dominant_kernel*")
+    page.page.reload()  # a link leads to the open finding
+    expect(head).to_have_attribute("aria-expanded", "true")
     row.get_by_test_id("place").first.click()
-    assert page.frame.get_by_test_id("slice-name").inner_text() == finding["evidence"]["kernel"]
+    page.expect("slice-name").to_have_text(finding["evidence"]["kernel"])
 
 
 def test_throughput_of_a_training_with_a_data_loader(open_page: Open, address: str, summary: Summary) -> None:

@@ -79,6 +79,13 @@ export function startState(): void {
   });
 }
 
+/** Open or close a finding of the Summary. */
+export function toggleFinding(rule: string): void {
+  const { findings } = nav.peek().dashboard;
+  const rest = findings.filter((open) => open !== rule);
+  adjustDashboard({ findings: rest.length < findings.length ? rest : [...findings, rule] });
+}
+
 /** Change what the panels and the Step breakdown show. */
 export function adjustDashboard(patch: Partial<ViewState["dashboard"]>): void {
   adjust({ dashboard: { ...nav.peek().dashboard, ...patch } });

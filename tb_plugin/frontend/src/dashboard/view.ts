@@ -8,6 +8,7 @@ export interface DashboardView {
   kernels: number; // how many are shown apart
   list: HotList | null; // null: the first that has rows
   histograms: readonly string[]; // names of annotations
+  findings: readonly string[]; // rules whose findings are open
   host: boolean; // steps end with their marker instead of their device work
   range: Range | null; // the steps that the statistics are of
   step: number | null; // position of the step that is compared with the usual one
@@ -25,11 +26,13 @@ export interface Range {
 export const DEFAULT_KERNELS = 15;
 export const MOST_KERNELS = 200;
 const MOST_HISTOGRAMS = 12;
+const MOST_FINDINGS = 20;
 
 export const INITIAL_DASHBOARD: DashboardView = {
   kernels: DEFAULT_KERNELS,
   list: null,
   histograms: [],
+  findings: [],
   host: false,
   range: null,
   step: null,
@@ -38,7 +41,7 @@ export const INITIAL_DASHBOARD: DashboardView = {
   module: [],
 };
 
-/** Another worker has other steps and modules; histograms and the number of kernels stay. */
+/** Another worker has other steps and modules; histograms, open findings and the number of kernels stay. */
 export const ofOtherRun = (view: DashboardView): DashboardView => ({ ...view, range: null, step: null, module: [] });
 
 export function decodeDashboard(get: (key: string) => string | null): DashboardView {
@@ -48,6 +51,10 @@ export function decodeDashboard(get: (key: string) => string | null): DashboardV
     kernels: Math.min(Math.max(position(get("k")) ?? DEFAULT_KERNELS, 1), MOST_KERNELS),
     list: list !== null && HOT_LISTS.includes(list) ? list : null,
     histograms: [...new Set(texts(get("hist")))].slice(0, MOST_HISTOGRAMS),
+    findings: [...new Set((get("finding") ?? "").split(",").filter((rule) => /^[a-z_]{1,60}$/.test(rule)))].slice(
+      0,
+      MOST_FINDINGS,
+    ),
     host: get("host") === "1",
     range: decodeRange(get("range")),
     step: position(get("step")),
@@ -62,6 +69,7 @@ export function encodeDashboard(view: DashboardView): [string, string | null][] 
     ["k", view.kernels === DEFAULT_KERNELS ? null : String(view.kernels)],
     ["list", view.list],
     ["hist", jsonList(view.histograms)],
+    ["finding", view.findings.join(",") || null],
     ["host", view.host ? "1" : null],
     ["range", view.range && `${view.range.first}-${view.range.last}`],
     ["step", view.step === null ? null : String(view.step)],

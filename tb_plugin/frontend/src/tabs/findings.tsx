@@ -6,6 +6,7 @@ import type { Finding, Place, WorkerKey } from "../api";
 import { evidenceRow, gainText, placeLabel, SEVERITY_WORDS } from "../findings";
 import { plural } from "../format";
 import { sentence } from "../resource";
+import { nav, toggleFinding } from "../state";
 import { Icon, SeverityIcon } from "../ui/icons";
 import { openPlace } from "./open-place";
 
@@ -39,7 +40,7 @@ export function Findings(
 }
 
 function Row({ finding, at, originNs }: { finding: Finding } & At): JSX.Element {
-  const [isOpen, setOpen] = useState(false);
+  const isOpen = nav.value.dashboard.findings.includes(finding.rule);
   const gain = gainText(finding);
   const id = `finding-${finding.rule}`;
   return (
@@ -49,7 +50,7 @@ function Row({ finding, at, originNs }: { finding: Finding } & At): JSX.Element 
         class="finding-head"
         aria-expanded={isOpen}
         aria-controls={id}
-        onClick={() => setOpen(!isOpen)}
+        onClick={() => toggleFinding(finding.rule)}
       >
         <span class="finding-mark">
           <SeverityIcon severity={finding.severity} />

@@ -1,9 +1,9 @@
 // The banner on top of the Summary tab: what is slow here, what to do first, and, opened, all that speaks for it.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useState } from "preact/hooks";
 import type { Finding, Verdict as VerdictData, WorkerKey } from "../api";
 import { gainText, SEVERITY_WORDS } from "../findings";
+import { nav, toggleFinding } from "../state";
 import { Icon, SeverityIcon } from "../ui/icons";
 import { FindingBody, PlaceButton } from "./findings";
 
@@ -34,7 +34,7 @@ export function Banner(props: {
   children: ComponentChildren;
 }): JSX.Element {
   const { severity, finding, at, originNs } = props;
-  const [isOpen, setOpen] = useState(false);
+  const isOpen = finding !== null && nav.value.dashboard.findings.includes(finding.rule);
   const [place] = finding?.places ?? [];
   return (
     <section class={`verdict ${severity}`} aria-label="Verdict" data-testid="verdict" data-rule={finding?.rule ?? ""}>
@@ -63,7 +63,7 @@ export function Banner(props: {
               aria-expanded={isOpen}
               aria-controls="verdict-body"
               data-testid="verdict-more"
-              onClick={() => setOpen(!isOpen)}
+              onClick={() => toggleFinding(finding.rule)}
             >
               Evidence
               <Icon shape="chevron" />
