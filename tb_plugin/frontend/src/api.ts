@@ -85,8 +85,8 @@ export interface ResourceRow {
   active: number;
   idle: number;
   active_by_index: Record<string, number> | null;
-}
   mean_by_index: Record<string, number> | null;
+}
 
 export interface LaunchTimes {
   p50: number;
