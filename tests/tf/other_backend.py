@@ -20,6 +20,7 @@ BACKEND = keras.backend.backend()
 X = np.random.default_rng(0).random((64, 8), dtype=np.float32)
 Y = X[:, :1]
 same = {}
+told = {}
 
 
 class Boom(Exception):
@@ -111,6 +112,41 @@ def on_batches(model, callbacks):
     return losses
 
 
+def open_phases(model, callbacks):
+    """What is told to be open where a fit is known to be."""
+    seen = []
+
+    def look(*_):
+        if callbacks:
+            activity = callbacks[0]._session.activity()
+            seen.append([activity.phase, activity.step])
+
+    class Looks(keras.utils.PyDataset):
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            look()
+            return X[:16], Y[:16]
+
+    class Layer(keras.layers.Layer):
+        def call(self, x):
+            look()
+            return x
+
+    class Hooks(keras.callbacks.Callback):
+        on_epoch_end = look
+
+    inputs = keras.Input((8,))
+    model = keras.Model(inputs, keras.layers.Dense(1)(Layer()(inputs)))
+
+    model.compile("sgd", "mse", run_eagerly=True)
+    validation = (X[:16], Y[:16])
+    model.fit(Looks(), verbose=0, shuffle=False, callbacks=[*callbacks, Hooks()], validation_data=validation)
+    if callbacks:
+        told["open"] = seen[-6:]
+
+
 def failing(name, train):
     ours = hook(name)
     model = make_model(run_eagerly=True)
@@ -130,10 +166,11 @@ if BACKEND == "jax":  # torch.compile needs a C++ compiler
     compare("jit", fit, jit_compile=True)
 compare("no_jit", fit, jit_compile=False)
 compare("on_batches", on_batches)
+compare("open_phases", open_phases)
 compare("slow", lambda model, callbacks: model.fit(Slow(), verbose=0, callbacks=callbacks).history)
 if BACKEND == "jax":  # torch has one step an execution only
     compare("executions", lambda m, c: fit(m, c, batch_size=8, epochs=2), steps_per_execution=3)
 failing("fails_in_step", lambda model, ours: fit(model, [ours, Failing()]))
 failing("fails_in_data", lambda model, ours: model.fit(Slow(10, fails=True), verbose=0, callbacks=[ours]))
 
-print(json.dumps({"same": same, "asynchronous": Watch.asynchronous, "tensorflow": loads_tensorflow}))
+print(json.dumps({"same": same, "asynchronous": Watch.asynchronous, "tensorflow": loads_tensorflow} | told))

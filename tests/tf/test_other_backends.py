@@ -69,6 +69,13 @@ def test_however_it_is_compiled(trained, case):
     assert [phases_of(run, s) for s in run.steps] == [["input_wait", "compute"]] * 4
 
 
+def test_what_is_open_in_each_phase(trained):
+    """For what a hang, or a kill in the middle of a step, has to be told by."""
+    _, _, told = trained
+    steps = [[phase, step] for step in range(2) for phase in ("input_wait", "compute")]
+    assert told["open"] == [*steps, ["validation", None], [None, None]]
+
+
 def test_a_batch_that_is_given_is_not_waited_for(trained):
     _, folder, _ = trained
     run = read(folder / "on_batches")

@@ -69,6 +69,15 @@ class HostSteps:
         if not complete and self._start_ns:
             self._end(now, complete=False)
 
+    def opened(self) -> tuple[str | None, int | None]:
+        """The phase that is open, and since when. For any thread."""
+        since = self._computes_since
+        if since:
+            return "compute", since
+        if self._start_ns and not self._parts and not self._computed_ns:
+            return "input_wait", self._start_ns
+        return None, None
+
     def finish(self) -> None:
         """No step follows for now."""
         if self._computed_ns:

@@ -40,6 +40,9 @@ class InputProbe:
         self._thread = 0
         self._nested = False
         self._taken = 0  # calls whose timestamps were taken
+        self._calls = 0  # those that began since then
+        self._is_traced = False  # the latest of them was, and is compiled before it waits for anything
+        self._is_waiting = False  # where the function runs op by op
         self._eager: list[tuple[int, int]] = []  # perf_counter ns, where the function runs op by op
         # Raw handles rather than tf.Variable: a distribution strategy would mirror that, and trackers would save it.
         # They live as long as the process, since a graph that uses them may.
@@ -58,11 +61,22 @@ class InputProbe:
         """The train function is called now, in this thread."""
         global _running
         self._thread = get_ident()
+        self._calls += 1
+        self._is_traced = False
         _running = self
 
     def leave(self) -> None:
         global _running
         _running = None
+
+    def waits(self) -> bool | None:
+        """Whether the call that runs still waits for its batch; None where that cannot be told. For any thread."""
+        if self._is_waiting or self._eager:
+            return self._is_waiting
+        tf = self._tf
+        with tf.device("/device:CPU:0"):
+            got = int(tf.raw_ops.ReadVariableOp(resource=self._count, dtype=tf.int64).numpy()) - self._taken
+        return False if got == self._calls else True if got == self._calls - 1 and not self._is_traced else None
 
     def take(self, unix_offset_ns: int) -> list[tuple[int, int]]:
         """When the calls since the last ``take`` waited, in their order, as ``perf_counter_ns`` readings.
@@ -74,6 +88,7 @@ class InputProbe:
         """
         tf = self._tf
         eager, self._eager = self._eager, []
+        self._calls = 0
         count = int(tf.raw_ops.ReadVariableOp(resource=self._count, dtype=tf.int64).numpy())
         first, self._taken = self._taken, count
         if not 0 < count - first <= SLOTS:
@@ -95,12 +110,17 @@ class InputProbe:
 
     def _timed(self, get_next: Callable[[], Any]) -> Any:
         began = perf_counter_ns()
-        batch = get_next()
+        self._is_waiting = True
+        try:
+            batch = get_next()
+        finally:
+            self._is_waiting = False
         self._eager.append((began, perf_counter_ns()))
         return batch
 
     def _traced(self, get_next: Callable[[], Any]) -> Any:
         tf = self._tf
+        self._is_traced = True
         try:
             with tf.device("/device:CPU:0"):
                 begin = tf.timestamp()

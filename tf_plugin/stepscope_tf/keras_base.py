@@ -13,7 +13,7 @@ import keras
 from stepscope.budget import DEFAULT_RATIO
 from stepscope.flight import FlightPlan
 from stepscope_tf import environment
-from stepscope_tf.session import Session
+from stepscope_tf.session import OpenPhase, Session
 
 P = ParamSpec("P")
 Self = TypeVar("Self", bound="KerasCallback")
@@ -77,7 +77,7 @@ class KerasCallback(keras.callbacks.Callback):
         self._run = run
         self._session = Session(run, **self._arguments)
         self._is_on = False
-        self._test_begin_ns = 0
+        self._test_begin_ns = 0  # 0: no validation is open
         self._prepare()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -95,7 +95,9 @@ class KerasCallback(keras.callbacks.Callback):
         try:
             self._is_on = self._open()
             if self._is_on:
+                self._test_begin_ns = 0
                 self._begin_training()
+                self._session.open_phase = self._opened
         except Exception as error:
             self._switch_off(error)
 
@@ -109,7 +111,8 @@ class KerasCallback(keras.callbacks.Callback):
 
     @guarded
     def on_test_end(self, logs: dict | None = None) -> None:
-        self._session.phase_row("validation", -1, self._test_begin_ns, perf_counter_ns())
+        began_ns, self._test_begin_ns = self._test_begin_ns, 0
+        self._session.phase_row("validation", -1, began_ns, perf_counter_ns())
 
     # -- for the backends -------------------------------------------------------------------------------
 
@@ -121,6 +124,14 @@ class KerasCallback(keras.callbacks.Callback):
 
     def _begin_training(self) -> None:
         """Put hooks in place."""
+        raise NotImplementedError
+
+    def _opened(self) -> OpenPhase:
+        """The phase that is open. For the writer thread."""
+        began_ns = self._test_begin_ns
+        return ("validation", began_ns) if began_ns else self._open_in_step()
+
+    def _open_in_step(self) -> OpenPhase:
         raise NotImplementedError
 
     def _remove_hooks(self) -> None:

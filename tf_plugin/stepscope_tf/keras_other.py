@@ -17,7 +17,7 @@ import keras
 from stepscope_tf import environment
 from stepscope_tf.host_steps import HostSteps, Part
 from stepscope_tf.keras_base import KerasCallback, guarded
-from stepscope_tf.session import Session
+from stepscope_tf.session import OpenPhase, Session
 
 _FRAMEWORKS = {"torch": "pytorch"}
 
@@ -155,6 +155,9 @@ class ProfilerCallback(KerasCallback):
         if keras.backend.backend() == "torch":
             self._patch.install()
         self._wrap_train_function()
+
+    def _open_in_step(self) -> OpenPhase:
+        return self._steps.opened()
 
     def _wrap_train_function(self) -> None:
         function = getattr(self.model, "train_function", None)

@@ -13,6 +13,7 @@ import tensorflow as tf
 from stepscope_tf import environment
 from stepscope_tf.input_wait import SLOTS, InputProbe, IteratorPatch, attach, probe_of
 from stepscope_tf.keras_base import KerasCallback, guarded
+from stepscope_tf.session import OpenPhase
 from stepscope_tf.steps import logical_steps, split_evenly
 
 #: What the train function raises when the data has come to an end: then no step took place.
@@ -77,7 +78,7 @@ class ProfilerCallback(KerasCallback):
         if self._step_begin_ns:
             self._session.no_step()
         self._wrap_train_function()  # it may have been made anew, or only now
-        self._call.end_ns = 0
+        self._call.start_ns = self._call.end_ns = 0
         self._batch = batch
         self._session.before_step()
         self._step_begin_ns = perf_counter_ns()
@@ -266,6 +267,17 @@ class ProfilerCallback(KerasCallback):
         except Exception as failure:
             self._session.fail("the Keras callback", failure)
         self._end_training(wait=False)
+
+    def _open_in_step(self) -> OpenPhase:
+        call, probe = self._call, self._probe
+        if not self._step_begin_ns or not call.start_ns or call.end_ns:
+            return None, None  # between the call and other callbacks
+        if call.has_batch:
+            return "compute", call.start_ns
+        waits = None if probe is None else probe.waits()
+        if waits is None:
+            return None, None
+        return ("input_wait", call.start_ns) if waits else ("compute", None)
 
     def _remove_hooks(self) -> None:
         self._split_phases()

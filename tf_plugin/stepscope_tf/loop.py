@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from stepscope.budget import DEFAULT_RATIO
 from stepscope.flight import FlightPlan
 from stepscope_tf import environment
-from stepscope_tf.session import Session
+from stepscope_tf.session import OpenPhase, Session
 
 T = TypeVar("T")
 
@@ -158,6 +158,9 @@ class data(Generic[T]):
                 batch = next(iterator)
             except StopIteration:
                 return
+            finally:
+                if _loop is not None:
+                    _loop.after_wait()
             if _loop is not None:
                 _loop.waited(began, perf_counter_ns())
             yield batch
@@ -176,11 +179,25 @@ class _Loop:
         self._number: int | None = None  # of the open step
         self._begin_ns = 0
         self._waits: list[tuple[int, int]] = []
+        self._waits_since = 0  # 0: nothing waits
+        session.open_phase = self._opened
+
+    def _opened(self) -> OpenPhase:
+        """The phase that is open. For the writer thread."""
+        since = self._waits_since
+        if since:
+            return "input_wait", since
+        return (None, None) if self._number is None else ("compute", self._begin_ns)
 
     def before_wait(self) -> None:
         """The wait for a batch belongs to the step after it: a deep window that is due has to hold it too."""
+        self._waits_since = perf_counter_ns()
         if self._is_on and self._number is None:
             self.session.before_wait()
+
+    def after_wait(self) -> None:
+        """It is over, with a batch or without."""
+        self._waits_since = 0
 
     def waited(self, began_ns: int, ended_ns: int) -> None:
         if not self._is_on:

@@ -38,6 +38,14 @@ _PHASE = int(Kind.PHASE)
 #: Seconds that the end of a training waits for the deep window to be converted.
 CONVERT_S = 60.0
 
+#: A phase and since when it is open; None where none is, and where that is not known.
+OpenPhase = tuple[str | None, int | None]
+
+
+def nothing_open() -> OpenPhase:
+    return None, None
+
+
 #: The session of this process, running or paused.
 current: Session | None = None
 
@@ -79,6 +87,8 @@ class Session:
         self.flight_plan = as_flight_plan(flight_recorder, self.plan is not None)
         self.overhead_budget = overhead_budget
         self._loss: Callable[[float, int], None] | None = None
+        #: The phase that is open and since when (perf_counter ns; None: since a moment), as the hook knows it.
+        self.open_phase: Callable[[], OpenPhase] = nothing_open
         self.recorder: Recorder | None = None
         self.window: DeepWindow | None = None
         self.next_step = 0
@@ -154,7 +164,11 @@ class Session:
 
     def activity(self) -> Activity:
         step = NONE if self.recorder is None else self.recorder.step
-        return Activity(None if step == NONE else step, None, None)
+        try:
+            phase, since_ns = self.open_phase()
+        except Exception:  # what it looks at belongs to the training thread, which goes on meanwhile
+            phase, since_ns = None, None
+        return Activity(None if step == NONE else step, phase, since_ns)
 
     def thread(self) -> int:
         return self._thread
@@ -182,6 +196,7 @@ class Session:
             return False
         if self.paused:
             self.paused = False
+            self._thread = threading.get_ident()
             recorder_module.active = recorder
             recorder.update_meta(ended_ns=None, exception=None)
             if self._monitor is not None:
@@ -216,6 +231,7 @@ class Session:
             return
         self._convert_s = CONVERT_S if wait else 0.0
         self.paused = True
+        self.open_phase = nothing_open
         recorder.step = NONE
         if recorder_module.active is recorder:
             recorder_module.active = None
