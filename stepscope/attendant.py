@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from stepscope.budget import OverheadBudget
+from stepscope.companions import Companions
 from stepscope.control import Capture, Control, Handlers
 from stepscope.flight import FlightPlan, FlightRecorder
 from stepscope.recorder import Recorder
@@ -44,10 +45,14 @@ class Hook(Protocol):
 def attend(recorder: Recorder, hook: Hook, flight_plan: FlightPlan | None, budget: float | None) -> FlightRecorder:
     """Have the recorder's writer thread do all this; returns what takes the training's losses."""
     assert recorder.folder is not None
-    handlers = Handlers(hook.ask, hook.set_interval, lambda: recorder.stop_soon("It was asked to stop."))
+    flight = FlightRecorder(recorder, flight_plan, hook.ask, hook.stalls, ask_all=Companions(recorder).ask)
+
+    def take(capture: Capture) -> str | None:
+        return hook.ask(capture) if capture.reason["why"] == "on_demand" else flight.take(capture)
+
+    handlers = Handlers(take, hook.set_interval, lambda: recorder.stop_soon("It was asked to stop."))
     control = Control(recorder.run, recorder.folder.id, handlers)
     watch = Watch(recorder, hook.activity, hook.thread)
-    flight = FlightRecorder(recorder, flight_plan, hook.ask, hook.stalls)
     overhead = OverheadBudget(recorder, budget, hook.features, hook.hook_ns, hook.shed)
     recorder.observers += [flight.observe, overhead.observe]
     recorder.each_round += [control.poll, watch.look, flight.look, overhead.look]

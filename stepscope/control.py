@@ -20,15 +20,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from stepscope.errors import StepscopeError
-from stepscope.store.layout import PLUGIN_DIR, read_json, write_json
+from stepscope.store.layout import PLUGIN_DIR, read_json, write_json, write_json_once
 
 #: Seconds in which a request can be taken up.
 EXPIRES_S = 60.0
+#: Seconds in which every worker has seen a request: two looks and a slow file system.
+LEAD_S = 1.5
 #: Requests and responses older than this are removed by whoever asks next.
 _KEPT_S = 3600.0
 #: Bytes of a request, and requests that one look reads: more are no requests of ours.
@@ -45,8 +47,22 @@ FINAL = (DONE, REFUSED, FAILED)
 _REQUEST = re.compile(r"request-([0-9a-f]{16})\.json")
 
 
-class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked. ``workers`` are ids of workers; ``at_step`` is the earliest step of a capture."""
+class Reason(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Why the flight recorder of a worker asks all of them for a window: what it saw in which step (``flight``)."""
+
+    why: Literal["slow_step", "loss_not_finite"]
+    step: int
+    rank: int | None = None
+    dur_ns: int | None = None
+    usual_ns: int | None = None
+    value: Literal["nan", "inf", "-inf"] | None = None
+
+
+class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is asked. ``workers`` are ids of workers; ``at_step`` is the earliest step of a capture.
+
+    One with a ``reason`` comes from a worker; nobody waits for what is said to it.
+    """
 
     command: str
     workers: list[str]
@@ -54,6 +70,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: int = 3
     at_step: int = 0
     interval_ms: int = 0
+    reason: Reason | None = None
 
     def check(self) -> None:
         """Raises ``ValueError`` with a sentence where it cannot be meant."""
@@ -63,6 +80,13 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"a capture holds 1 to {MAX_STEPS} steps")
         if not 1 <= len(self.workers) <= MAX_WORKERS:
             raise ValueError(f"a request names 1 to {MAX_WORKERS} workers")
+        if self.reason is not None and (self.command != CAPTURE or _lacks(self.reason)):
+            raise ValueError("its reason is none")
+
+
+def _lacks(reason: Reason) -> bool:
+    needed = (reason.value,) if reason.why == "loss_not_finite" else (reason.dur_ns, reason.usual_ns)
+    return None in needed
 
 
 @dataclass
@@ -104,6 +128,22 @@ def ask(run: str | os.PathLike[str], request: Request) -> str:
             f"{folder}: cannot be written ({error.strerror or error}). Ask from an account that may write to the run."
         ) from error
     return request_id
+
+
+def ask_once(run: str | os.PathLike[str], request: Request, what: str) -> None:
+    """Leave a request that several workers may make at the same time: of those for the same ``what`` the first counts.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    folder = control_folder(run)
+    folder.mkdir(exist_ok=True)
+    _tidy(folder)
+    path = folder / f"request-{hashlib.blake2b(what.encode(), digest_size=8).hexdigest()}.json"
+    with contextlib.suppress(OSError):
+        if time.time() - path.stat().st_mtime > EXPIRES_S:  # of a recording before this one
+            path.unlink()
+    write_json_once(path, msgspec.to_builtins(request))
 
 
 def responses(run: str | os.PathLike[str], request_id: str, workers: Sequence[str]) -> dict[str, Response]:
@@ -244,8 +284,11 @@ class Control:
             raise ValueError("it came too late" if left_s < 0 else "it is valid for too long")
         capture = None
         if request.command == CAPTURE:
-            capture = Capture(request.steps, request.at_step, {"why": "on_demand"})
+            reason = {"why": "on_demand"} if request.reason is None else msgspec.to_builtins(request.reason)
+            capture = Capture(request.steps, request.at_step, reason)
             refusal = self._handlers.capture(capture)
+            if request.reason is not None:
+                return
         elif request.command == INTERVAL:
             refusal = self._handlers.set_interval(request.interval_ms)
         else:

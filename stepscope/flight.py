@@ -28,6 +28,8 @@ QUANTILE, TIMES_MEDIAN, LEAST_EXCESS_NS = 0.99, 1.5, 20_000_000
 SETTLED_NS = 30_000_000_000
 #: Steps after a window that are not looked at: the profiler may still slow them.
 REST_STEPS = 20
+#: After it has asked all workers, this one among them, it asks no more until they have seen it.
+ANSWERED_NS = 5_000_000_000
 #: Stall of a window that is assumed until one has been taken.
 _ASSUMED_STALL_NS = 500_000_000
 
@@ -70,6 +72,8 @@ class FlightRecorder:
     Args:
         ask: takes the capture, or says why not.
         stall_ns: what deep windows have cost so far, and how many there were.
+        ask_all: asks all workers of the job, this one included, for a window of the same steps: (reason, steps, the
+            usual time of one); False if this one is alone.
     """
 
     def __init__(
@@ -79,11 +83,14 @@ class FlightRecorder:
         ask: Callable[[Capture], str | None],
         stall_ns: Callable[[], tuple[int, int]],
         now_ns: Callable[[], int] = time.monotonic_ns,
+        ask_all: Callable[[dict[str, Any], int, int], bool] | None = None,
     ) -> None:
         self._recorder = recorder
         self._plan = plan
         self._ask = ask
         self._stall_ns = stall_ns
+        self._ask_all = ask_all
+        self._asked_all_ns: int | None = None  # when it last did
         self._now_ns = now_ns
         self._began_ns = now_ns()
         self._history: deque[int] = deque(maxlen=HISTORY)
@@ -144,16 +151,32 @@ class FlightRecorder:
     def _open(self, reason: dict[str, Any]) -> None:
         if self._plan is None or self._taken >= self._plan.windows:
             return
-        capture = Capture(self._plan.steps, 0, reason)
-        if self._ask(capture) is None:
+        now_ns = self._now_ns()
+        if self._asked_all_ns is not None and now_ns - self._asked_all_ns < ANSWERED_NS:
+            return
+        usual_ns = int(np.median(self._history)) if self._history else 0
+        if self._ask_all is not None and self._ask_all(reason, self._plan.steps, usual_ns):
+            self._asked_all_ns = now_ns
+        else:
+            self.take(Capture(self._plan.steps, 0, reason))
+
+    def take(self, capture: Capture) -> str | None:
+        """A window that this flight recorder or that of another worker asks for; why not, if it is not taken."""
+        if self._plan is None or self._taken >= self._plan.windows:
+            return "The flight recorder of this worker takes no further window."
+        refusal = self._ask(capture)
+        if refusal is None:
             self._taken += 1
             self._capture = capture
+        return refusal
 
 
 def sentence(reason: dict[str, Any]) -> str:
     """A reason of ours in words."""
+    rank = reason.get("rank")
+    step = f"tep {reason['step']}" + ("" if rank is None else f" of rank {rank}")
     if reason.get("why") == "slow_step":
         times = reason["dur_ns"] / max(1, reason["usual_ns"])
         took, usual = reason["dur_ns"] / 1e6, reason["usual_ns"] / 1e6
-        return f"Step {reason['step']} took {took:.1f} ms, {times:.1f} times the usual {usual:.1f} ms."
-    return f"The loss was {reason['value']} in step {reason['step']}."
+        return f"S{step} took {took:.1f} ms, {times:.1f} times the usual {usual:.1f} ms."
+    return f"The loss was {reason['value']} in s{step}."

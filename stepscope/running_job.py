@@ -9,14 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from stepscope.control import CAPTURE, EXPIRES_S, Request
+from stepscope.control import CAPTURE, EXPIRES_S, LEAD_S, Request
 from stepscope.errors import StepscopeError
 from stepscope.runs import RecordedWorker, Run
 from stepscope.schema import LIVE_SCHEMA, Kind
 from stepscope.store import read_tail
-
-#: Seconds in which every worker has seen a request: two looks and a slow file system.
-LEAD_S = 1.5
 
 
 def live_workers(run: Run, ranks: Sequence[int] | None = None) -> list[RecordedWorker]:

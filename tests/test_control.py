@@ -170,6 +170,11 @@ GOOD = {"command": "capture", "expires_ns": time.time_ns() + 600 * 10**9}
         {**GOOD, "shell": "rm -rf"},
         {**GOOD, "workers": "0-node1-4117"},
         {"command": "capture"},
+        {**GOOD, "reason": {"why": "on_demand", "step": 1}},
+        {**GOOD, "reason": {"why": "slow_step", "step": 1, "dur_ns": 5}},
+        {**GOOD, "reason": {"why": "loss_not_finite", "step": 1, "value": "<b>"}},
+        {**GOOD, "reason": {"why": "loss_not_finite", "step": 1, "value": "nan", "rank": "0"}},
+        {**GOOD, "command": "stop", "reason": {"why": "loss_not_finite", "step": 1, "value": "nan"}},
     ],
     ids=lambda text: repr(text)[:30],
 )

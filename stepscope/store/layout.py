@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -39,6 +40,23 @@ def write_json(path: Path, data: dict) -> None:
     except OSError:
         beside.unlink(missing_ok=True)
         raise
+
+
+def write_json_once(path: Path, data: dict) -> bool:
+    """Write a file that stays the first writer's, whoever else writes it meanwhile; False if it was there."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")  # processes of two hosts may have one number
+    beside.write_text(json.dumps(data, indent=1), encoding="utf-8")
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        return False
+    except OSError:  # a file system without hard links
+        if path.exists():
+            return False
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return True
 
 
 def read_json(path: Path) -> dict:
@@ -138,26 +156,11 @@ class RunFolder:
                     continue
             else:
                 raise FileExistsError(f"{parent / base} and 998 numbered ones exist")
-            self._write_run_once(metadata or {})
+            about = {"schema": SCHEMA_VERSION, "created_ns": time.time_ns(), "metadata": plain(metadata or {})}
+            write_json_once(self.root / "run.json", about)
         except OSError as error:
             reason = error.strerror or error
             raise StepscopeError(
                 f"{self.path}: cannot be written ({reason}). Choose a folder that this process may write to."
             ) from error
         return WorkerFolder(path)
-
-    def _write_run_once(self, metadata: Mapping[str, Any]) -> None:
-        beside = self.root / f".run.json.{os.getpid()}.tmp"
-        beside.write_text(
-            json.dumps({"schema": SCHEMA_VERSION, "created_ns": time.time_ns(), "metadata": plain(metadata)}, indent=1),
-            encoding="utf-8",
-        )
-        try:
-            os.link(beside, self.root / "run.json")  # fails if it exists: the first worker's stays
-        except FileExistsError:
-            pass
-        except OSError:  # a file system without hard links
-            if not (self.root / "run.json").exists():
-                os.replace(beside, self.root / "run.json")
-        finally:
-            beside.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What needs a process of its own: a killed training, one that ends without stop(), several ranks."""
+"""What needs a process of its own: a killed training, one that ends without stop(). Ranks: test_ranks.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-from stepscope.runs import open_run
 from stepscope.schema import Kind
 from tests.torch.training import read
 
@@ -39,21 +38,6 @@ FOREVER = """
 
 FORGETS_TO_STOP = """
     steps(5)
-"""
-
-DISTRIBUTED = """
-    import os, sys
-    import torch
-    from stepscope_torch import Profiler
-    from tests.torch.training import make_loader, make_model, make_optimizer, train_step
-
-    torch.distributed.init_process_group("gloo")
-    model = torch.nn.parallel.DistributedDataParallel(make_model())
-    optimizer = make_optimizer(model)
-    with Profiler(sys.argv[1], model, monitor_interval_ms=None):
-        for x, y in make_loader(15):
-            train_step(model, optimizer, x, y)
-    torch.distributed.destroy_process_group()
 """
 
 
@@ -96,23 +80,6 @@ def test_a_script_that_never_stops_the_profiler_leaves_a_whole_run(tmp_path):
     recording = read(tmp_path)
     assert recording.complete_steps() == [0, 1, 2, 3, 4]
     assert recording.meta["ended_ns"] is not None
-
-
-def test_ranks_of_one_job_share_a_run(tmp_path):
-    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2"}
-    ranks = [
-        start(DISTRIBUTED, tmp_path / "run", env={**environment, "RANK": str(i), "LOCAL_RANK": str(i)})
-        for i in range(2)
-    ]
-    for rank in ranks:
-        rank.communicate()
-        assert rank.returncode == 0
-    workers = sorted(open_run(tmp_path / "run").workers, key=lambda worker: worker.rank)
-    assert [(worker.rank, worker.world_size) for worker in workers] == [(0, 2), (1, 2)]
-    for worker in workers:
-        assert worker.live().of_kind(Kind.STEP).sum() == 15
-        (window,) = worker.windows()
-        assert (window.rank, window.world_size) == (worker.rank, 2)
 
 
 def free_port() -> int:

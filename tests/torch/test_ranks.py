@@ -1,0 +1,116 @@
+"""Deep windows of several ranks of a job that runs: asked for from outside, and by one rank's flight recorder."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from stepscope.cli import main
+from stepscope.runs import open_run
+from stepscope.schema import Kind
+from tests.torch.test_processes import free_port, start
+
+RANKS = 2
+#: Nothing here waits so long; it is what a failing test takes.
+PATIENCE_S = 90
+
+#: Trains until its standard input ends; a line on it makes the next loss no number, on the rank that reads it.
+TRAINING = """
+import sys, threading
+import torch
+from stepscope_torch import Profiler
+from tests.torch.training import make_loader, make_model, make_optimizer, train_step
+
+torch.set_num_threads(1)
+torch.distributed.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(make_model())
+optimizer = make_optimizer(model)
+bad, ended = threading.Event(), torch.zeros(1)
+pause = threading.Event()
+
+def listen():
+    for _ in sys.stdin:
+        bad.set()
+    ended.fill_(1)
+
+threading.Thread(target=listen, daemon=True).start()
+options = {"schedule": False, "flight_recorder": True, "monitor_interval_ms": None, "overhead_budget": None}
+with Profiler(sys.argv[1], model, **options) as prof:
+    while True:
+        for x, y in make_loader(20):
+            pause.wait(0.01)
+            loss = train_step(model, optimizer, x, y)
+            prof.loss(float("nan") if bad.is_set() else loss)
+        over = ended.clone()  # the ranks end together
+        torch.distributed.all_reduce(over, torch.distributed.ReduceOp.MAX)
+        if over.item():
+            break
+torch.distributed.destroy_process_group()
+"""
+
+
+@pytest.fixture
+def job(tmp_path):
+    """The ranks of a job that trains, until the test is over."""
+    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(RANKS)}
+    ranks = [
+        start(TRAINING, tmp_path / "run", env={**environment, "RANK": str(i), "LOCAL_RANK": str(i)}, stdin=-1)
+        for i in range(RANKS)
+    ]
+    deadline = time.monotonic() + PATIENCE_S
+    while [steps_of(worker) for worker in workers(tmp_path / "run")] != [True] * RANKS:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    yield ranks
+    for rank in ranks:
+        rank.communicate()
+        assert rank.returncode == 0
+
+
+def workers(run):
+    return sorted(open_run(run).workers, key=lambda worker: worker.rank) if (run / "plugins").exists() else []
+
+
+def steps_of(worker):
+    """Whether it knows its rank and has ended steps."""
+    return worker.world_size == RANKS and worker.live().of_kind(Kind.STEP).any()
+
+
+def windows(run):
+    """The windows of each rank: the steps in it, and why it was taken."""
+    found = []
+    for rank, worker in enumerate(workers(run)):
+        taken = list(worker.windows())
+        assert {(window.rank, window.world_size) for window in taken} <= {(rank, RANKS)}
+        found.append([(step_numbers(window.events), window.header["stepscope"]["reason"]) for window in taken])
+    return found
+
+
+def step_numbers(events):
+    return events.step[events.of_kind(Kind.STEP)].tolist()
+
+
+def test_windows_of_several_ranks_hold_the_same_steps(job, tmp_path, capsys):
+    run = tmp_path / "run"
+    assert main(["capture", str(run), "--steps", "3", "--rank", "0,1"]) == 0
+    assert capsys.readouterr().out.count(": window 000001, 3 steps from step ") == RANKS
+    (first,), (other,) = windows(run)
+    assert first == other
+    assert (len(first[0]), first[1]) == (3, {"why": "on_demand"})
+
+    assert main(["capture", str(run), "--steps", "2", "--rank", "1"]) == 0
+    assert [len(taken) for taken in windows(run)] == [1, 2]
+
+    job[1].stdin.write("\n")  # the loss of this rank alone
+    job[1].stdin.flush()
+    deadline = time.monotonic() + PATIENCE_S
+    while [len(taken) for taken in windows(run)] != [2, 3]:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    (*_, first), (*_, other) = windows(run)
+    assert first == other
+    assert len(first[0]) == 3
+    assert (first[1]["why"], first[1]["rank"]) == ("loss_not_finite", 1)
+    assert first[0][0] > first[1]["step"]
