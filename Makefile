@@ -16,7 +16,7 @@ EXTRA_tensorflow := tensorflow
 EXTRA := $(or $(EXTRA_$(FRAMEWORK)),$(error FRAMEWORK is pytorch or tensorflow, not "$(FRAMEWORK)"))
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(PIP_FLAGS)
 WEB_SOURCES := $(shell find tb_plugin/frontend -name node_modules -prune -o -type f -print)
-INSTALL_INPUTS := setup.py constraints.txt tools/web_ui.py $(WEB_SOURCES) $(wildcard stepscope/importers/native/*)
+INSTALL_INPUTS := setup.py constraints.txt tools/web_ui.py $(WEB_SOURCES) $(wildcard stepscope/native/* stepscope/importers/native/*)
 
 .PHONY: help demo test lint types test-python test-frontend test-browser bench clean
 
@@ -52,7 +52,7 @@ bench: $(VENV)/.installed-test
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info tb_plugin/frontend/node_modules tb_plugin/stepscope_tensorboard/static
-	rm -f stepscope/importers/_kineto_scan.*
+	rm -f stepscope/importers/_kineto_scan.* stepscope/_hot.*
 	rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
 # What is installed is recorded in stamps, so that a second run starts at once.

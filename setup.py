@@ -2,8 +2,8 @@
 
 The plugin folders are source roots (``torch_plugin/stepscope_torch`` is the package ``stepscope_torch``).
 The web UI is bundled when a checkout is installed (tools/web_ui.py); an sdist and a wheel carry it
-built, so installing a release never needs Node. The scanner of Kineto traces is C++ where a compiler is
-found; without one the same is done in Python.
+built, so installing a release never needs Node. The scanner of Kineto traces and what training code runs
+through in each step are C++ where a compiler is found; without one the same is done in Python.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class BuildExtension(build_ext):
         if missing:
             self.warn(
                 f"{', '.join(missing)} was not built (no working C++ compiler?): "
-                "trace files are read by Python alone, with the same results, three to six times slower"
+                "the same is done in Python: traces are read three to six times slower, recording a step costs more"
             )
 
 
@@ -105,24 +105,34 @@ class Sdist(sdist):
         super().run()
 
 
-def extension() -> Extension:
-    """The scanner, for any Python from 3.10 on (the stable ABI) but those without a GIL, which lack one."""
-    stable = not sysconfig.get_config_var("Py_GIL_DISABLED")
+def extension(name: str, sources: list[str]) -> Extension:
+    """An extension for any Python from 3.10 on (the stable ABI) but those without a GIL, which lack one."""
+    folder = os.path.dirname(sources[0])
     return Extension(
-        "stepscope.importers._kineto_scan",
-        sources=[f"stepscope/importers/native/{name}.cpp" for name in ("kineto_events", "module")],
-        depends=[str(path.relative_to(ROOT)) for path in ROOT.glob("stepscope/importers/native/*.h")],
+        name,
+        sources=sources,
+        depends=[str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.h")],
         language="c++",
         extra_compile_args=["/O2", "/std:c++14", "/EHsc"]
         if os.name == "nt"
         else ["-O3", "-g0", "-std=c++11", "-fvisibility=hidden"],
-        define_macros=[("Py_LIMITED_API", "0x030A0000")] if stable else [],
-        py_limited_api=stable,
+        define_macros=[("Py_LIMITED_API", "0x030A0000")] if HAS_GIL else [],
+        py_limited_api=HAS_GIL,
         optional=True,
     )
 
 
-SCANNER = extension()
+HAS_GIL = not sysconfig.get_config_var("Py_GIL_DISABLED")
+EXTENSIONS = [
+    extension(
+        "stepscope.importers._kineto_scan",
+        [f"stepscope/importers/native/{name}.cpp" for name in ("kineto_events", "module")],
+    )
+]
+if HAS_GIL:  # what it does is indivisible by the GIL alone
+    EXTENSIONS.append(
+        extension("stepscope._hot", [f"stepscope/native/{name}.cpp" for name in ("marks", "module", "regions")])
+    )
 TORCH = ["torch>=2.4"]
 TENSORFLOW = ["tensorflow>=2.16"]
 TENSORBOARD = ["tensorboard>=2.16"]
@@ -181,8 +191,8 @@ setup(
         "test": TEST,
         "all": TORCH + TENSORFLOW + TENSORBOARD,
     },
-    ext_modules=[SCANNER],
-    options={"bdist_wheel": {"py_limited_api": "cp310"}} if SCANNER.py_limited_api else {},
+    ext_modules=EXTENSIONS,
+    options={"bdist_wheel": {"py_limited_api": "cp310"}} if HAS_GIL else {},
     setup_requires=web_ui.build_requirements(),
     cmdclass={"build": Build, "build_ext": BuildExtension, "build_frontend": BuildFrontend, "sdist": Sdist},
     entry_points={

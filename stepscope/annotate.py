@@ -10,9 +10,10 @@ import functools
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from stepscope import recorder as _recorder
+from stepscope.hot import extension
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 
@@ -22,12 +23,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class annotate:
-    """A named region; a context manager and a decorator. Nests, and may be used from any thread.
-
-    Args:
-        name: shown in the timeline; the statistics of all regions of one name are kept together.
-    """
+class PythonRegion:
+    """What ``annotate`` does as a context manager, where the extension was not built."""
 
     __slots__ = ("_open", "name")
 
@@ -35,7 +32,7 @@ class annotate:
         self.name = name
         self._open: list[tuple[int, Any, Recorder, int]] = []  # thread, scope, recorder, start_ns
 
-    def __enter__(self) -> annotate:
+    def __enter__(self) -> PythonRegion:
         recorder = _recorder.active
         if recorder is not None:
             scope = None if _recorder.mirror is None else _enter_mirror(self.name)
@@ -67,18 +64,6 @@ class annotate:
         self._open.remove(entry)
         return entry
 
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        name = self.name
-
-        @functools.wraps(function)
-        def annotated(*args: P.args, **kwargs: P.kwargs) -> R:
-            if _recorder.active is None:
-                return function(*args, **kwargs)
-            with annotate(name):
-                return function(*args, **kwargs)
-
-        return annotated
-
 
 def _enter_mirror(name: str) -> Any:
     try:
@@ -95,6 +80,39 @@ def _exit_mirror(scope: Any) -> None:
         scope.__exit__(None, None, None)
     except Exception:  # the window closed meanwhile
         pass
+
+
+if TYPE_CHECKING or extension is None:
+    _Region = PythonRegion
+else:
+    _Region = extension.Region
+    extension.connect(vars(_recorder), _enter_mirror, _exit_mirror)
+
+
+class annotate(_Region):
+    """A named region; a context manager and a decorator. Nests, and may be used from any thread.
+
+    Args:
+        name: shown in the timeline; the statistics of all regions of one name are kept together.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str) -> None: ...
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        name = self.name
+
+        @functools.wraps(function)
+        def annotated(*args: P.args, **kwargs: P.kwargs) -> R:
+            if _recorder.active is None:
+                return function(*args, **kwargs)
+            with annotate(name):
+                return function(*args, **kwargs)
+
+        return annotated
 
 
 class _Handle:

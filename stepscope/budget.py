@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from stepscope.live_columns import Columns
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 
@@ -18,8 +21,6 @@ DEFAULT_RATIO = 0.01
 PERIOD_NS = 10_000_000_000
 #: The last feature to give up, that of every hook: the steps stay, and are no longer divided into phases.
 PHASES = "phases"
-
-_STEP, _ANNOTATION = int(Kind.STEP), int(Kind.ANNOTATION)
 
 
 class OverheadBudget:
@@ -56,14 +57,14 @@ class OverheadBudget:
         self._latest_step = 0
         self._given_up: list[dict[str, Any]] = []
 
-    def observe(self, rows: list[tuple[Any, ...]]) -> None:
-        """Rows as the recorder drains them."""
-        self._rows += len(rows)
-        self._annotations += sum(row[0] == _ANNOTATION for row in rows)
-        numbers = [row[4] for row in rows if row[0] == _STEP]
-        if numbers:
+    def observe(self, spans: Columns) -> None:
+        """Spans as the recorder writes them."""
+        self._rows += len(spans)
+        self._annotations += int(np.count_nonzero(spans.of_kind(Kind.ANNOTATION)))
+        numbers = spans.step[spans.of_kind(Kind.STEP)]
+        if len(numbers):
             self._steps += len(numbers)
-            self._latest_step = numbers[-1]
+            self._latest_step = int(numbers[-1])
 
     def look(self) -> None:
         """To be called on the writer thread now and then."""

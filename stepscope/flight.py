@@ -16,6 +16,7 @@ import numpy as np
 
 from stepscope.control import Capture
 from stepscope.errors import StepscopeError
+from stepscope.live_columns import Columns
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 
@@ -32,8 +33,6 @@ REST_STEPS = 20
 ANSWERED_NS = 5_000_000_000
 #: Stall of a window that is assumed until one has been taken.
 _ASSUMED_STALL_NS = 500_000_000
-
-_STEP, _OVERHEAD = int(Kind.STEP), int(Kind.OVERHEAD)
 
 
 @dataclass(frozen=True)
@@ -105,10 +104,13 @@ class FlightRecorder:
         if not math.isfinite(value) and self._bad_loss is None:
             self._bad_loss = {"why": "loss_not_finite", "step": step, "value": str(float(value))}
 
-    def observe(self, rows: list[tuple[Any, ...]]) -> None:
-        """Rows as the recorder drains them: (kind, name, start_ns, dur_ns, step, tid, args)."""
-        steps = [(row[3], row[4]) for row in rows if row[0] == _STEP and not row[6]]
-        if self._capture is not None or any(row[0] == _OVERHEAD for row in rows):
+    def observe(self, spans: Columns) -> None:
+        """Spans as the recorder writes them."""
+        is_step = spans.of_kind(Kind.STEP)
+        if spans.args is not None:  # it tells that a step is not complete
+            is_step &= spans.args == None  # noqa: E711  element by element
+        steps = list(zip(spans.dur_ns[is_step].tolist(), spans.step[is_step].tolist(), strict=True))
+        if self._capture is not None or np.any(spans.of_kind(Kind.OVERHEAD)):
             self._rest = REST_STEPS
             return
         if self._rest:

@@ -1,8 +1,8 @@
 """The always-on recorder of one training process: hooks append spans, a thread writes them every half second.
 
-A hook costs one tuple and one ``deque.append`` (both atomic under the GIL and without it). Nothing here
-raises into the caller: a recorder that cannot go on switches itself off, says so once in the log and
-leaves the reason in worker.json.
+A hook costs one tuple and one ``deque.append`` (both atomic under the GIL and without it), or less where it is a
+source with a store of its own. Nothing here raises into the caller: a recorder that cannot go on switches itself off,
+says so once in the log and leaves the reason in worker.json.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stepscope.clock import Clock
+from stepscope.hot import extension
+from stepscope.live_columns import Columns, Names, live_table, merged, of_regions, of_rows
 from stepscope.schema import LIVE_SCHEMA, NONE, SCHEMA_VERSION, Kind, Notes
 from stepscope.store import RunFolder, StreamWriter, WorkerFolder
 
@@ -111,8 +115,12 @@ class Recorder:
         self._pending: deque[tuple[Any, ...]] = deque()
         #: Called on the writer thread after each write, twice a second; one that raises is left out from then on.
         self.each_round: list[Callable[[], None]] = []
-        #: Called with the rows of each write: (kind, name, start_ns, dur_ns, step, tid, args); else like the former.
-        self.observers: list[Callable[[list[tuple[Any, ...]]], None]] = []
+        #: Called with the spans of each write; else like the former.
+        self.observers: list[Callable[[Columns], None]] = []
+        #: Called on the writer thread at each write: what they kept since the last one.
+        self.sources: list[Callable[[Names], list[Columns]]] = []
+        #: Where annotations go if the extension is there, which puts them in by itself; else they come as spans.
+        self.regions: Any = None if extension is None else extension.Spans()
         #: Called on the writer thread before ``stop`` closes the files.
         self.at_end: list[Callable[[], None]] = []
         self._dropped = 0
@@ -338,6 +346,17 @@ class Recorder:
                 self.note("hook_failed", f"A part of the writer was switched off: {error!r}")
 
     def _drain(self, writer: StreamWriter) -> None:
+        names = Names()
+        spans = merged([*self._pending_spans(names), *(part for source in self.sources for part in source(names))])
+        if spans is not None and self.steps_only_from is not None:
+            spans = spans.take(~spans.of_kind(Kind.PHASE) | (spans.step < self.steps_only_from))
+        if not spans:
+            return
+        self._call_each(self.observers, spans)
+        self._name_threads(set(np.unique(spans.tid).tolist()))
+        writer.append(live_table(spans, names, self.clock.offset_ns))
+
+    def _pending_spans(self, names: Names) -> list[Columns]:
         rows = []
         for _ in range(len(self._pending)):  # spans that arrive meanwhile wait for the next round
             row = self._pending.popleft()
@@ -346,25 +365,12 @@ class Recorder:
                 rows += [(k, n, start, end - start, step, tid, a) for k, n, start, end, step, a in make(*args)]
             else:
                 rows.append(row)
-        if self.steps_only_from is not None:
-            rows = [row for row in rows if row[0] != _PHASE or row[4] < self.steps_only_from]
-        if not rows:
-            return
-        kinds, names, starts, durs, steps, tids, details = zip(*rows, strict=True)
-        self._call_each(self.observers, rows)
-        offset_ns = self.clock.offset_ns
-        self._name_threads(set(tids))
-        writer.append(
-            {
-                "kind": kinds,
-                "name": [n if isinstance(n, str) and n.isascii() else _text(n) for n in names],
-                "ts_ns": [t + offset_ns for t in starts],
-                "dur_ns": durs,
-                "step": steps,
-                "tid": tids,
-                "args": [None if a is None else json.dumps(a, default=repr) for a in details],
-            }
-        )
+        told = [row if row[6] is None else (*row[:6], json.dumps(row[6], default=repr)) for row in rows]
+        spans = [of_rows(told, names)] if told else []
+        if self.regions is not None and len(self.regions):
+            texts, numbers = self.regions.take()
+            spans.append(of_regions(texts, numbers, names))
+        return spans
 
     def _name_threads(self, tids: set[int]) -> None:
         known = self.meta["threads"]
@@ -378,6 +384,9 @@ class Recorder:
         if self.folder is None:
             return
         self._meta_dirty = False
+        if self.regions is not None:
+            self._dropped += self.regions.dropped
+            self.regions.dropped = 0
         if self._dropped:
             self.notes.add("dropped_spans", "The disk did not keep up with the spans of the hooks.", self._dropped)
             self._dropped = 0
@@ -388,7 +397,7 @@ class Recorder:
 
     def _give_up(self, what: str, error: Exception) -> None:
         self.enabled = False
-        self._pending.clear()
+        self._throw_away()
         log.warning("stepscope %s in %s: %s. Training goes on without it.", what, self.run, error)
         self.notes.add("recording_stopped", f"The recorder {what}: {error}")
         self._free_reserve()
@@ -396,6 +405,13 @@ class Recorder:
             self._write_meta()
         except Exception:
             log.debug("the reason could not be written to worker.json", exc_info=True)
+
+    def _throw_away(self) -> None:
+        """What was kept and cannot be written."""
+        self._pending.clear()
+        if self.regions is not None:
+            self.regions.take()
+        self.sources = []
 
     def _free_reserve(self) -> None:
         if self._reserve is not None:
@@ -406,12 +422,13 @@ class Recorder:
         """In a forked child: its copy has no writer thread and must not touch the parent's file."""
         self.enabled = False
         self._pending = deque()
+        self.sources = []
         self._thread = None
         atexit.unregister(self.stop)
 
 
 def _text(name: object) -> str:
-    """Any name as text that a file can hold; names of files may hold surrogates, which cannot be encoded."""
+    """Any text such that a file can hold it; names of files may hold surrogates, which cannot be encoded."""
     return str(name).encode("utf-8", "replace").decode("utf-8")
 
 
@@ -419,6 +436,8 @@ def _after_fork_in_child() -> None:
     global active, mirror, _thread
     active = mirror = None
     _thread = threading.local()
+    if extension is not None:
+        extension.forget_threads()
     for recorder in list(_fork_guard):
         recorder._forget()
 

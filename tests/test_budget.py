@@ -7,9 +7,15 @@ import logging
 import pytest
 
 from stepscope.budget import PERIOD_NS, OverheadBudget
+from stepscope.live_columns import Names, of_rows
 from stepscope.recorder import Recorder
 from stepscope.schema import LIVE_SCHEMA, Kind
 from stepscope.store import read_stream
+
+
+def spans(kind, name, count=1, step=0):
+    """So many spans of one kind, with step numbers from ``step`` on."""
+    return of_rows([(int(kind), name, i, 1, step + i, 1, None) for i in range(count)], Names())
 
 
 class Budget:
@@ -23,12 +29,12 @@ class Budget:
             self.recorder, ratio, features, lambda: self.hook_ns, self.shed.append, lambda: self.now_ns
         )
         self.recorder.writer_ns = 85_000_000  # of the first rows, for which modules are loaded
-        self.budget.observe([(int(Kind.PHASE), "forward", 0, 1, 0, 1, None)])
+        self.budget.observe(spans(Kind.PHASE, "forward"))
         self.budget.look()
 
     def period(self, steps=1000, hook_ns=None, writer_ns=0):
         """A period of so many steps, whose hooks and writer cost so much."""
-        self.budget.observe([(int(Kind.STEP), "step", 0, 1, self.step + i, 1, None) for i in range(steps)])
+        self.budget.observe(spans(Kind.STEP, "step", steps, self.step))
         self.step += steps
         self.hook_ns = hook_ns
         self.now_ns += PERIOD_NS
@@ -83,10 +89,10 @@ def test_one_feature_a_period_and_never_the_steps(budget, caplog):
 
 
 def test_what_annotations_cost_the_writer_is_no_reason_to_give_up_something_else(budget):
-    budget.budget.observe([(int(Kind.ANNOTATION), "augment", 0, 1, 0, 1, None)] * 9000)
+    budget.budget.observe(spans(Kind.ANNOTATION, "augment", 9000))
     budget.period(steps=1000, writer_ns=990_000_000)  # a tenth of its rows are the hook's: 0.99 %
     assert budget.shed == []
-    budget.budget.observe([(int(Kind.ANNOTATION), "augment", 0, 1, 0, 1, None)] * 9000)
+    budget.budget.observe(spans(Kind.ANNOTATION, "augment", 9000))
     budget.period(steps=1000, writer_ns=1_010_000_000)
     assert budget.shed == ["modules"]
 

@@ -16,7 +16,9 @@ from stepscope.schema import NONE, Events, Kind
 
 @dataclass(frozen=True)
 class SampledModule:
-    """Host time of one module's forward calls in the sampled steps of the always-on stream (two in 50).
+    """Host time of one module's forward calls in the sampled steps of the always-on stream.
+
+    Two steps in 50 are sampled, fewer of short ones.
 
     Sums over the sampled steps. On a GPU, host time is what launching takes. Calls that a backward pass makes anew
     (checkpoints) are left out; code inside a compiled region has no calls, the region is one module. The list is

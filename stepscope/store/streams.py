@@ -14,8 +14,9 @@ from stepscope.errors import StepscopeError
 from stepscope.schema import LIVE_SCHEMA
 from stepscope.store import packing
 
-# zstd: 3 to 6 times smaller than plain on spans, and the codec runs without the GIL.
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
+# zstd: 3 to 6 times smaller than plain on spans, and the codec runs without the GIL; on the thread that writes, since
+# pyarrow would start a pool of its own in the training's process, one thread a core.
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 
 #: Bytes that hold the schema of a stream.
 _SCHEMA_BYTES = 16_384
@@ -44,8 +45,8 @@ class StreamWriter:
         )
 
     def append(self, columns: Mapping[str, Sequence[Any] | pa.Array]) -> None:
-        """One batch: a column of equal length for each field of the schema."""
-        arrays = {field.name: pa.array(columns[field.name], field.type) for field in self.schema}
+        """One batch: a column of equal length for each field of the schema; of names in a packed one a dictionary."""
+        arrays = {field.name: _array(columns[field.name], field.type) for field in self.schema}
         batch = packing.pack(arrays) if self._is_packed else pa.record_batch(list(arrays.values()), schema=self.schema)
         if batch.num_rows:
             self._writer.write_batch(batch)
@@ -58,6 +59,10 @@ class StreamWriter:
 
     def tell(self) -> int:
         return os.fstat(self._file.fileno()).st_size
+
+
+def _array(column: Sequence[Any] | pa.Array, dtype: pa.DataType) -> pa.Array:
+    return column if isinstance(column, pa.Array) else pa.array(column, dtype)
 
 
 class StreamReader:

@@ -10,6 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.live_columns import Names
+from stepscope.schema import Kind
 from stepscope_torch import Schedule
 from stepscope_torch import loop as loop_module
 from stepscope_torch.loop import Loop
@@ -25,15 +27,22 @@ class FakeRecorder(Rows):
     is_full = False
     deferred = 0
 
-    def fast_lane(self):
-        return self.keep
+    def __init__(self):
+        super().__init__()
+        self.sources = []
 
-    def keep(self, deferred):
-        make, args, tid = deferred
-        assert tid == threading.get_native_id()
-        self.deferred += 1
-        for row in make(*args):
-            self.span(*row)
+    def drain(self):
+        """The rows of the steps that were told by comparison, put where they belong."""
+        names = Names()
+        for spans in (part for source in self.sources for part in source(names)):
+            assert set(spans.tid.tolist()) == {threading.get_native_id()}
+            texts = names.texts()
+            columns = (spans.kind, spans.name, spans.start_ns, spans.start_ns + spans.dur_ns, spans.step)
+            for kind, name, start, end, step in zip(*(column.tolist() for column in columns), strict=True):
+                self.deferred += kind == Kind.STEP
+                self.span(kind, texts[name], start, end, step)
+        self.steps.sort()
+        self.phase_rows.sort(key=lambda row: row[1:])
 
     def note(self, code, detail, count=1):
         raise AssertionError(detail)
@@ -47,6 +56,10 @@ class Training:
         self.loop = Loop(self.recorder, DeepWindows(self.recorder, Schedule(windows=0), {}, Sessions()))
         self.model = torch.nn.Identity()
         self.optimizer = object()
+
+    def finish(self):
+        self.loop.finish()
+        self.recorder.drain()
 
     def batch(self):
         self.loop.input_begin()
@@ -127,7 +140,7 @@ def test_regular_steps_are_told_by_comparison():
     training = Training()
     for _ in range(40):
         training.train()
-    training.loop.finish()
+    training.finish()
     rows = training.recorder
     assert rows.steps == [(i, 10 + 80 * i, 90 + 80 * i) for i in range(39)] + [(39, 3130, 3200)]
     assert rows.of("forward") == [(30 + 80 * i, 40 + 80 * i, i) for i in range(40)]
@@ -151,7 +164,7 @@ def play(actions, always_in_full=False):
         for action in actions:
             for _ in range(3 if action == "train" else 1):
                 getattr(training, action)()
-        training.loop.finish()
+        training.finish()
     return training.recorder
 
 
@@ -180,7 +193,7 @@ def test_an_interrupted_forward_is_dropped_and_counted():
     training.failing_forward()
     training.train()
     training.train()
-    training.loop.finish()
+    training.finish()
     assert training.loop.unclosed == 1
     assert len(training.recorder.of("forward")) == 3
     assert len(training.recorder.steps) == 3
@@ -195,7 +208,7 @@ def test_an_optimizer_that_raised_does_not_swallow_what_follows():
     training.loop.optimizer_begin(training.optimizer)  # raises in there
     for _ in range(3):
         training.without_loader()
-    training.loop.finish()
+    training.finish()
     assert training.loop.unclosed == 1
     assert len(training.recorder.steps) == 5
 
@@ -204,7 +217,7 @@ def test_a_loader_inside_a_dataset_is_part_of_the_wait_outside():
     training = Training()
     training.nested_loader()
     training.train()
-    training.loop.finish()
+    training.finish()
     rows = training.recorder
     assert rows.of("input_wait") == [(10, 60, 0), (130, 140, 1)]
     assert rows.of("forward") == [(70, 80, 0), (150, 160, 1)]
@@ -218,7 +231,7 @@ def test_other_threads_leave_no_trace_but_a_count():
     thread.start()
     thread.join()
     training.train()
-    training.loop.finish()
+    training.finish()
     assert len(training.recorder.steps) == 2
     assert len(training.recorder.of("forward")) == 2
     assert training.loop.other_threads == 3
@@ -230,5 +243,5 @@ def test_the_thread_that_trains_is_followed_even_if_another_one_started_the_reco
     thread = threading.Thread(target=lambda: [training.train() for _ in range(3)])
     thread.start()
     thread.join()
-    training.loop.finish()
+    training.finish()
     assert len(training.recorder.steps) == 3

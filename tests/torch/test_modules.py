@@ -12,6 +12,7 @@ from stepscope.runs import open_run
 from stepscope.schema import Kind
 from stepscope.summary import summarize
 from stepscope_torch import Schedule
+from stepscope_torch import loop as loop_module
 from stepscope_torch.entrance import Entrance, is_compiled
 from stepscope_torch.module_scopes import named
 from tests.torch.training import SIZE, Net, make_model, make_optimizer, profiler, read, train, validate
@@ -24,7 +25,8 @@ def placed(model: nn.Module) -> list[str]:
     return [name for name, module in model.named_modules() if vars(module).get("_compiled_call_impl") is not None]
 
 
-def test_two_steps_of_each_sample_show_every_module_inside_the_forward(tmp_path):
+def test_two_steps_of_each_sample_show_every_module_inside_the_forward(tmp_path, monkeypatch):
+    monkeypatch.setattr(loop_module, "_CHECK_EVERY_AT_MOST", 16)  # short steps are sampled less often
     model = make_model()
     with profiler(tmp_path, model, modules=32):
         for _ in range(2):

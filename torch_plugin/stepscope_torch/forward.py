@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import get_ident
-from time import perf_counter_ns
 from typing import Any
 
 import torch
 from torch.nn.modules import module as nn_module
 
 from stepscope_torch.entrance import Entrance, is_compiling
-from stepscope_torch.loop import FORWARD, MAX_ENTRIES, SAMPLED, Loop, forward_keys
+from stepscope_torch.loop import FORWARD, Loop, forward_keys
 from stepscope_torch.part import Failed, Part
 
 is_grad_enabled = torch.is_grad_enabled
@@ -89,28 +87,18 @@ class Forward(Part):
         return bool(lost)
 
     def _wrap(self, module: torch.nn.Module, original: Callable[..., Any]) -> Callable[..., Any]:
-        loop = self.loop
-        marks = loop.marks
-        mark = marks.extend
+        mark_begin, mark_end = self.loop.marks.begin, self.loop.marks.end
         begin_key, end_key = forward_keys(module)
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if is_compiling():
                 return original(*args, **kwargs)
-            if loop.mode and get_ident() == loop.thread and is_grad_enabled() and module.training:
-                mark((begin_key, perf_counter_ns()))
-            elif not self.begin(module):
+            if not (is_grad_enabled() and module.training and mark_begin(begin_key)) and not self.begin(module):
                 return original(*args, **kwargs)
             try:
                 return original(*args, **kwargs)
             finally:
-                mode = loop.mode
-                if mode and len(marks) < MAX_ENTRIES:
-                    now = perf_counter_ns()
-                    mark((end_key, now))
-                    if mode == SAMPLED:  # the begin is taken to cost what the end does
-                        loop.sample_ns += 2 * (perf_counter_ns() - now)
-                else:
+                if not mark_end(end_key):
                     self.end(module)
 
         return call

@@ -18,8 +18,11 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
 import torch
 
+from stepscope.live_columns import Columns, Names
+from stepscope.marks import FAST, SAMPLED, SLOW, Key, Marks
 from stepscope.recorder import Recorder
 from stepscope.schema import NONE
 from stepscope.watch import Activity
@@ -42,14 +45,11 @@ _GRAD, _TRAINING = 16, 32  # added to _FORWARD
 _EXHAUSTED = 64  # instead of the end of _INPUT: there was no further batch
 _COUNTS = 128  # added to the end of _OPTIMIZER: this one ends a step of the loop
 
-#: A mark's code, and what the end of the phase is known by.
-Key = tuple[int, object]
-
 _INPUT_BEGIN: Key = (_INPUT, None)
 _INPUT_EXHAUSTED: Key = (_EXHAUSTED, None)
 _H2D_BEGIN: Key = (_H2D, None)
 _H2D_END: Key = (_H2D + _END, None)
-# Those that hooks may append themselves while ``Loop.mode`` is not SLOW.
+# Those that hooks may mark by themselves in the fast modes.
 INPUT_END: Key = (_INPUT + _END, None)
 BACKWARD_BEGIN: Key = (_BACKWARD, None)
 BACKWARD_END: Key = (_BACKWARD + _END, None)
@@ -65,9 +65,6 @@ def optimizer_keys(optimizer: object) -> tuple[Key, Key]:
     return (_OPTIMIZER, optimizer), (_OPTIMIZER + _END + _COUNTS, optimizer)
 
 
-#: Modes of a loop. In SLOW all hooks call the loop's methods.
-SLOW, FAST, SAMPLED = 0, 1, 2
-
 #: The phases that each phase may lie in and still count as itself. At the top of the loop all count.
 _INSIDE: tuple[frozenset[int], ...] = (
     frozenset(),
@@ -79,8 +76,9 @@ _INSIDE: tuple[frozenset[int], ...] = (
 
 #: Entries, two a mark, that are kept at most before they are worked off, where nothing else makes that happen.
 MAX_ENTRIES = 2 * 256
-#: After so many steps at the latest one is worked out in full again, regular or not.
-_CHECK_EVERY = 16
+#: After so many steps one is worked out in full again, regular or not. Such a step costs 0.1 ms, and short ones would
+#: feel that: it is up to the other number of steps for those, as long as the checks are no further apart than the time.
+_CHECK_EVERY, _CHECK_EVERY_AT_MOST, _CHECK_EVERY_NS = 16, 256, 50_000_000
 #: The hooks time themselves from one check to the next, once in so many.
 _SAMPLE_EVERY = 8
 
@@ -91,18 +89,14 @@ class Loop:
     That is the thread that runs the first forward, backward or optimizer; batches are counted from the
     thread that started the recording until then. Methods may raise: the hooks catch.
 
-    In the fast modes the commonest hooks append their marks themselves, if ``thread`` is theirs, and add
-    what that took to ``sample_ns`` in SAMPLED: a call and its branches would double their cost.
+    In the fast modes of ``marks`` the commonest hooks mark by themselves, and a regular step ends by ``next_step``.
     """
 
     def __init__(self, recorder: Recorder, windows: DeepWindows) -> None:
-        self.mode = SLOW
-        self.at_once = False  # the next forward or copy may end a step: in SLOW it works off the marks
-        self.thread = 0  # the training thread, once known
+        #: Hooks keep this object. Its ``thread`` is the training thread, once known. ``at_once`` says that the next
+        #: forward or copy may end a step: in SLOW it works off the marks.
+        self.marks = Marks()
         self.loader_thread = get_ident()
-        #: Key and perf_counter_ns of each mark in turn. Hooks keep this list: it is emptied, never replaced.
-        self.marks: list[Any] = []
-        self.sample_ns = 0
         self.recorder = recorder
         self.windows = windows
         self.tracker = StepTracker(recorder, perf_counter_ns())
@@ -113,47 +107,44 @@ class Loop:
         self.is_whole = True  # no hook is switched off
         #: Called after each segment until they return False; regular steps have to wait for them.
         self.after_segment: list[Callable[[], bool]] = []
-        #: Called every ``_CHECK_EVERY`` steps.
+        #: Called every ``_CHECK_EVERY`` steps, or more of short ones.
         self.checks: list[Callable[[], object]] = []
         self._read = 0  # entries that have been worked off and are kept, for a regular step to begin with
-        self._known: Regular | None = None
-        self._regular_until: float = 0  # the step before which nothing but regular steps needs to be done
-        self._calm_mode = SLOW  # the mode between a batch's load and the optimizer
-        self._keep = recorder.fast_lane()
+        self._known: Regular | None = None  # what the marks expect
+        self._latest_known: Regular | None = None
         self._stack: list[tuple[int, int, object, bool]] = []  # phase, start, ..., whether it counts as itself
         self._stepped_in_backward = False
         self._next_check = _CHECK_EVERY
+        self._checked = 0
         self._sampled = False
         self._sample_start = 0
+        recorder.sources.append(self._regular_steps)
+
+    @property
+    def thread(self) -> int:
+        """Ident of the training thread, 0 until it is known."""
+        thread: int = self.marks.thread
+        return thread
 
     # -- called by the hooks ---------------------------------------------------------------------------
 
     def input_begin(self) -> None:
         """A batch is asked for, in ``loader_thread``."""
         now = perf_counter_ns()
-        marks, known = self.marks, self._known
-        marks += (_INPUT_BEGIN, now)
-        if known is not None and marks[0::2] == known.keys:
-            tracker = self.tracker
-            number = tracker.number
-            if number < self._regular_until:
-                self._keep((known.rows, (number, marks[1::2]), known.tid))
-                tracker.number = self.recorder.step = number + 1
-                marks[:] = (_INPUT_BEGIN, now)
-                self.at_once = False
-                self.mode = mode = self._calm_mode
-                if mode == SAMPLED:
-                    self.sample_ns += perf_counter_ns() - now
-                return
+        number = self.marks.next_step(now)
+        if number:
+            self.tracker.number = self.recorder.step = number
+            return
+        self.marks.put(_INPUT_BEGIN, now)
         self._work_off()
         self._count_sample(now)
 
     def input_end(self, got_batch: bool) -> None:
         now = perf_counter_ns()
         if got_batch:
-            self.marks += (INPUT_END, now)
+            self.marks.put(INPUT_END, now)
         else:
-            self.marks += (_INPUT_EXHAUSTED, now)
+            self.marks.put(_INPUT_EXHAUSTED, now)
             self._work_off()
         self._count_sample(now)
 
@@ -163,9 +154,9 @@ class Loop:
         if get_ident() != self.thread and not self._claim_thread():
             return False
         how = (_GRAD if torch.is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
-        self.marks += ((_FORWARD + how, module), now)
+        self.marks.put((_FORWARD + how, module), now)
         # Annotations are to know that there is no step in validation, and one again after it.
-        if self.at_once or how != _GRAD + _TRAINING or self.recorder.step == NONE:
+        if self.marks.at_once or how != _GRAD + _TRAINING or self.recorder.step == NONE:
             self._work_off()
         self._count_sample(now)
         return True
@@ -173,7 +164,7 @@ class Loop:
     def forward_end(self, module: torch.nn.Module) -> None:
         now = perf_counter_ns()
         if get_ident() == self.thread:
-            self.marks += ((_FORWARD + _END, module), now)
+            self.marks.put((_FORWARD + _END, module), now)
             self._work_off_many()
             self._count_sample(now)
 
@@ -182,13 +173,13 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.thread and not self._claim_thread():
             return False
-        self.marks += (BACKWARD_BEGIN, now)
+        self.marks.put(BACKWARD_BEGIN, now)
         self._count_sample(now)
         return True
 
     def backward_end(self) -> None:
         now = perf_counter_ns()
-        self.marks += (BACKWARD_END, now)
+        self.marks.put(BACKWARD_END, now)
         self._count_sample(now)
 
     def h2d_begin(self) -> bool:
@@ -196,15 +187,15 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.loader_thread:
             return False
-        self.marks += (_H2D_BEGIN, now)
-        if self.at_once:
+        self.marks.put(_H2D_BEGIN, now)
+        if self.marks.at_once:
             self._work_off()
         self._count_sample(now)
         return True
 
     def h2d_end(self) -> None:
         now = perf_counter_ns()
-        self.marks += (_H2D_END, now)
+        self.marks.put(_H2D_END, now)
         self._work_off_many()
         self._count_sample(now)
 
@@ -212,24 +203,24 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.thread and not self._claim_thread():
             return
-        self.marks += ((_OPTIMIZER, token), now)
+        self.marks.put((_OPTIMIZER, token), now)
         self._count_sample(now)
 
     def optimizer_end(self, token: object, counts: bool) -> None:
         now = perf_counter_ns()
         if get_ident() == self.thread:
-            self.marks += ((_OPTIMIZER + _END + (_COUNTS if counts else 0), token), now)
-            self.at_once = True
-            self.mode = SLOW
+            self.marks.put((_OPTIMIZER + _END + (_COUNTS if counts else 0), token), now)
+            self.marks.at_once = True
+            self.marks.mode = SLOW
             self._count_sample(now)
-        elif counts and self.marks[-2:-1] == [BACKWARD_BEGIN]:
+        elif counts and self.marks.entries()[-2:-1] == [BACKWARD_BEGIN]:
             # Optimizers that step in the hooks of gradients run on autograd's device threads.
             self._stepped_in_backward = True
 
     def step(self) -> None:
         """The user says that a step ends here."""
         now = perf_counter_ns()
-        self.thread = self.loader_thread = get_ident()
+        self.marks.thread = self.loader_thread = get_ident()
         self._work_off()
         self._drop(0)
         self.tracker.mark(now)
@@ -245,7 +236,7 @@ class Loop:
 
     def activity(self) -> Activity:
         """What is open right now. For any thread: it reads copies, which may be a moment old."""
-        marks, stack = self.marks[:], self._stack[:]
+        marks, stack = self.marks.entries(), self._stack[:]
         opened = [] if self._read else [(phase, start) for phase, start, _, counts in stack if counts]
         latest = None
         entries = iter(marks)
@@ -262,13 +253,13 @@ class Loop:
 
     def look_soon(self) -> None:
         """Have the next step worked out in full, as there is something to do after it. For any thread."""
-        self._regular_until = 0
+        self.marks.until = 0
 
     def lose_hook(self) -> None:
         """A hook was switched off: no step is regular from now on."""
         self.is_whole = False
-        self.mode = SLOW
-        self._known = None
+        self.marks.mode = SLOW
+        self._expect_nothing()
 
     def takes_forward(self) -> bool:
         """Whether a forward that begins now is an outermost one of the training loop."""
@@ -281,24 +272,25 @@ class Loop:
 
     def _work_off(self) -> None:
         try:
-            marks, stack, tracker = self.marks, self._stack, self.tracker
+            marks, stack, tracker = self.marks.entries(), self._stack, self.tracker
             from_input = self._read  # a step may have begun with the mark that was kept, and nothing else
             if from_input:
                 stack[:] = [(_INPUT, marks[1], None, True)]
             number = tracker.number
             self._interpret(marks[from_input:])
-            self._known = None
+            self._expect_nothing()
             if len(stack) == 1 and stack[0][0] == _INPUT and tracker.start is None and self._may_be_regular():
                 if from_input and tracker.number == number + 1:
-                    self._known = learn(marks[0::2], marks[1::2], tracker.last_phases)
-                marks[:] = (_INPUT_BEGIN, stack[0][1])
+                    self._expect(learn(marks[0::2], marks[1::2], tracker.last_phases))
+                self.marks.clear()
+                self.marks.put(_INPUT_BEGIN, stack[0][1])
                 self._read = 2
             else:
                 self._forget_regular()
             self._set_mode()
         except BaseException:
             self.is_broken = True
-            self.mode = SLOW
+            self.marks.mode = SLOW
             self._forget_regular()
             raise
 
@@ -317,23 +309,48 @@ class Loop:
         if len(self.marks) > MAX_ENTRIES:
             self._work_off()
 
-    def _forget_regular(self) -> None:
+    def _expect(self, known: Regular | None) -> None:
+        """Steps like the one that was just worked off."""
+        if known is None:
+            return
+        if self._latest_known is not None and known.makes_the_same_as(self._latest_known):
+            known = self._latest_known  # all steps of a write in one piece
+        self._known = self._latest_known = known
+        self.marks.expect(known, known.keys, self.tracker.number)
+
+    def _expect_nothing(self) -> None:
         self._known = None
+        self.marks.forget()
+
+    def _regular_steps(self, names: Names) -> list[Columns]:
+        """For the recorder: the steps that were told by comparison, since the last call."""
+        pieces: dict[Regular, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+        for pattern, first, times in self.marks.take():
+            numbers, at = pieces.setdefault(pattern, ([], []))
+            at.append(np.frombuffer(times, np.int64))
+            numbers.append(np.arange(first, first + len(at[-1]) // len(pattern.keys)))
+        return [
+            pattern.columns(np.concatenate(numbers), np.concatenate(at), names)
+            for pattern, (numbers, at) in pieces.items()
+        ]
+
+    def _forget_regular(self) -> None:
+        self._expect_nothing()
         self.marks.clear()
         self._read = 0
 
     def _set_mode(self) -> None:
         """Fast where regular steps are known, and a forward that begins now ends none."""
-        tracker = self.tracker
-        self.at_once = tracker.stepped or tracker.is_validating or self.windows.is_open
-        if self._known is None or self.at_once:
-            self.mode = SLOW
+        marks, tracker = self.marks, self.tracker
+        marks.at_once = tracker.stepped or tracker.is_validating or self.windows.is_open
+        if self._known is None or marks.at_once:
+            marks.mode = SLOW
         else:
-            self.mode = self._calm_mode = SAMPLED if self._sampled else FAST
+            marks.mode = marks.calm_mode = SAMPLED if self._sampled else FAST
 
     def _count_sample(self, since: int) -> None:
         if self._sampled:
-            self.sample_ns += perf_counter_ns() - since
+            self.marks.sample_ns += perf_counter_ns() - since
 
     def _interpret(self, marks: list[Any]) -> None:
         stack, tracker = self._stack, self.tracker
@@ -440,7 +457,7 @@ class Loop:
         if self.thread:
             self.other_threads += 1
             return False
-        self.thread = get_ident()
+        self.marks.thread = get_ident()
         if self.thread != self.loader_thread:
             self.loader_thread = self.thread
             self._forget_regular()
@@ -463,15 +480,22 @@ class Loop:
             self.after_segment[:] = [call for call in self.after_segment if call()]
         stalled = self.windows.at_boundary(number, tracker.steps, tracker.last_step_ns)
         # A regular step may end where the step after it has nothing to do here.
-        self._regular_until = min(self._next_check, self.windows.quiet_until) - 1
+        self.marks.until = int(min(self._next_check, self.windows.quiet_until)) - 1
         return perf_counter_ns() if stalled else now
+
+    def _check_interval(self) -> int:
+        """Steps to the next check, in units of ``_CHECK_EVERY``; it grows with the number of checks."""
+        step_ns = max(self.tracker.last_step_ns or _CHECK_EVERY_NS, 1)
+        most = min(self._checked, _CHECK_EVERY_AT_MOST // _CHECK_EVERY)
+        return max(1, min(most, _CHECK_EVERY_NS // step_ns // _CHECK_EVERY))
 
     def _check(self, number: int) -> None:
         if self._sampled:
-            self.hook_ns.append(self.sample_ns // (number - self._sample_start))
-        self._sampled = number // _CHECK_EVERY % _SAMPLE_EVERY == 1
-        self.sample_ns = 0
+            self.hook_ns.append(self.marks.sample_ns // (number - self._sample_start))
+        self._checked += 1
+        self._sampled = self._checked % _SAMPLE_EVERY == 1
+        self.marks.sample_ns = 0
         self._sample_start = number
-        self._next_check = (number // _CHECK_EVERY + 1) * _CHECK_EVERY
+        self._next_check = (number // _CHECK_EVERY + self._check_interval()) * _CHECK_EVERY
         for check in self.checks:
             check()

@@ -2,20 +2,20 @@
 
 Each begins with ``if is_compiling(): return``, so that torch.compile traces it away instead of breaking
 the graph. None lets an exception of ours out, and none changes what it is given. The hooks of a regular
-step append their marks right here: see ``Loop``.
+step mark right here: see ``Loop``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from threading import get_ident
-from time import perf_counter_ns
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from stepscope.marks import Key
 from stepscope_torch.entrance import is_compiling
 from stepscope_torch.loop import (
     BACKWARD,
@@ -24,15 +24,15 @@ from stepscope_torch.loop import (
     H2D,
     INPUT_END,
     OPTIMIZER,
-    SAMPLED,
-    SLOW,
-    Key,
     Loop,
     optimizer_keys,
 )
 from stepscope_torch.part import Failed, Part
 from stepscope_torch.patches import Patch
 from stepscope_torch.steps import INPUT_WAIT
+
+#: Optimizers that mark by themselves; there are more of them only where one is made for each step, say.
+_MAX_OPTIMIZERS = 16
 
 
 class InputWait(Part):
@@ -51,33 +51,39 @@ class InputWait(Part):
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
         loop = self.loop
-        mark = loop.marks.extend
+        recorder, tracker = loop.recorder, loop.tracker
+        next_step, end = loop.marks.next_step, loop.marks.end
 
         def __next__(iterator: Any) -> Any:
-            if is_compiling() or not self.live or get_ident() != loop.loader_thread:
+            if is_compiling():
                 return original(iterator)
-            try:
-                loop.input_begin()
-            except Exception as error:
-                self.fail(error)
+            number = next_step()
+            if number:
+                tracker.number = recorder.step = number
+            elif not self._begin():
+                return original(iterator)
             try:
                 batch = original(iterator)
             except BaseException as error:
                 self._end(not isinstance(error, StopIteration))
                 raise
-            mode = loop.mode
-            if mode:
-                now = perf_counter_ns()
-                mark((INPUT_END, now))
-                if mode == SAMPLED:
-                    loop.sample_ns += perf_counter_ns() - now
-            else:
+            if not end(INPUT_END):
                 self._end(True)
                 if self.loader is None:
                     self._look(iterator)
             return batch
 
         return __next__
+
+    def _begin(self) -> bool:
+        """False where it is not the training loop's."""
+        if not self.live or get_ident() != self.loop.loader_thread:
+            return False
+        try:
+            self.loop.input_begin()
+        except Exception as error:
+            self.fail(error)
+        return True
 
     def _look(self, iterator: Any) -> None:
         sampler = getattr(iterator, "_index_sampler", None)
@@ -104,26 +110,15 @@ class Backward(Part):
         self.patches = [Patch(torch.autograd, name, self._wrap) for name in ("backward", "grad")]
 
     def _wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        loop = self.loop
-        mark = loop.marks.extend
+        begin, end = self.loop.marks.begin, self.loop.marks.end
 
         def backward(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling():
-                return original(*args, **kwargs)
-            if loop.mode and get_ident() == loop.thread:
-                mark((BACKWARD_BEGIN, perf_counter_ns()))
-            elif not self._begin():
+            if is_compiling() or not (begin(BACKWARD_BEGIN) or self._begin()):
                 return original(*args, **kwargs)
             try:
                 return original(*args, **kwargs)
             finally:
-                mode = loop.mode
-                if mode:
-                    now = perf_counter_ns()
-                    mark((BACKWARD_END, now))
-                    if mode == SAMPLED:  # the begin is taken to cost what the end does
-                        loop.sample_ns += 2 * (perf_counter_ns() - now)
-                else:
+                if not end(BACKWARD_END):
                     self._end()
 
         return backward
@@ -204,8 +199,8 @@ class OptimizerStep(Part):
     def __init__(self, loop: Loop, failed: Failed, only: list[torch.optim.Optimizer] | None) -> None:
         super().__init__(loop, failed)
         self.only = only
-        self._last: object = None  # the optimizer of ``_keys``
-        self._keys: tuple[Key, Key] = optimizer_keys(None)
+        self._keys: dict[torch.optim.Optimizer, tuple[Key, Key]] = {}  # of those that step in the training thread
+        self._mark_begin, self._mark_end = loop.marks.begin, loop.marks.end_step
 
     def install(self) -> None:
         self.handles = [
@@ -222,36 +217,26 @@ class OptimizerStep(Part):
     def _begin(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if is_compiling():
             return
-        loop = self.loop
-        mode = loop.mode
-        if mode and get_ident() == loop.thread:
-            now = perf_counter_ns()
-            if optimizer is not self._last:
-                self._last, self._keys = optimizer, optimizer_keys(optimizer)
-            loop.marks.extend((self._keys[0], now))
-            if mode == SAMPLED:
-                loop.sample_ns += perf_counter_ns() - now
-        elif self.live:
+        keys = self._keys.get(optimizer)
+        if keys is not None and self._mark_begin(keys[0]):
+            return
+        if self.live:
             try:
-                loop.optimizer_begin(optimizer)
+                self.loop.optimizer_begin(optimizer)
+                if keys is None and len(self._keys) < _MAX_OPTIMIZERS and get_ident() == self.loop.thread:
+                    self._keys[optimizer] = optimizer_keys(optimizer)
             except Exception as error:
                 self.fail(error)
 
     def _end(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         if is_compiling():
             return
-        loop = self.loop
-        mode = loop.mode
-        if mode and optimizer is self._last and self.only is None and get_ident() == loop.thread:
-            now = perf_counter_ns()
-            loop.marks.extend((self._keys[1], now))
-            loop.at_once = True
-            loop.mode = SLOW
-            if mode == SAMPLED:
-                loop.sample_ns += perf_counter_ns() - now
-        elif self.live:
+        keys = self._keys.get(optimizer) if self.only is None else None
+        if keys is not None and self._mark_end(keys[1]):
+            return
+        if self.live:
             try:
-                loop.optimizer_end(optimizer, self._counts(optimizer))
+                self.loop.optimizer_end(optimizer, self._counts(optimizer))
             except Exception as error:
                 self.fail(error)
 
@@ -259,18 +244,23 @@ class OptimizerStep(Part):
         def step(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling() or not self.live:
                 return original(scaler, optimizer, *args, **kwargs)
-            token = object()
-            self._begin(token, None, None)
+            self._begin_scaler(scaler)
             try:
                 return original(scaler, optimizer, *args, **kwargs)
             finally:
-                self._end_scaler(token, optimizer)
+                self._end_scaler(scaler, optimizer)
 
         return step
 
-    def _end_scaler(self, token: object, optimizer: Any) -> None:
+    def _begin_scaler(self, scaler: Any) -> None:
+        try:
+            self.loop.optimizer_begin(scaler)
+        except Exception as error:
+            self.fail(error)
+
+    def _end_scaler(self, scaler: Any, optimizer: Any) -> None:
         try:
             if self.live:
-                self.loop.optimizer_end(token, self._counts(optimizer))
+                self.loop.optimizer_end(scaler, self._counts(optimizer))
         except Exception as error:
             self.fail(error)
