@@ -76,6 +76,7 @@ def summary_impl(run: Run, whole: WholeRun, live: int) -> dict[str, Any]:
         "compared_by": whole.measures.compared_by,
         "across_workers": across or None,
         "ranks": _columns(whole.ids, ranks, workers),
+        "memory": _memory(workers),
         "quality": list(by_code.values()),
         "findings": short["findings"],
         "verdict": short["verdict"],
@@ -136,6 +137,13 @@ def _columns(ids: Sequence[str], ranks: Sequence[dict[str, Any]], workers: Seque
         "memory_peak_bytes": [_memory_peak(w) for w in workers] if ranks else [],
         "notes": [len(w["quality"]) for w in workers] if ranks else [],
     }
+
+
+def _memory(workers: Sequence[dict[str, Any]]) -> dict[str, list]:
+    """One entry an allocator; ``worker`` is a place in the other columns."""
+    rows = [{"worker": i, **memory} for i, worker in enumerate(workers) for memory in worker["memory"]]
+    names = ("worker", "device", "allocator", "is_absolute", "peak_bytes", "peak_reserved_bytes")
+    return {name: [row[name] for row in rows] for name in names}
 
 
 def _gpu_busy(worker: dict[str, Any]) -> float | None:

@@ -9,6 +9,7 @@ import pytest
 from stepscope import rollup
 from stepscope.runs import open_run
 from stepscope_tensorboard.api import Api
+from tests.builders import TraceBuilder
 from tests.recorded import RecordedRun
 from tests.tb.test_api import api_of, ask, get
 
@@ -44,6 +45,22 @@ def test_the_summary_lists_workers_by_rank(api: Api) -> None:
     assert found["across_workers"]["missing_rank_count"] == 8
     assert found["step_time_ns"]["max"] == 150_000
     assert found["coverage"] == {"steps": 12, "deep_steps": 0, "phased_steps": 12, "windows": 0}
+
+
+def test_the_peaks_of_memory(tmp_path: Path) -> None:
+    for rank, size in enumerate((1000, 3000)):
+        trace = TraceBuilder().step(0, 0, 100).memory(10, size, device=rank, total=size)
+        RecordedRun(tmp_path / "r", rank=rank, pid=rank).window(trace).end()
+    RecordedRun(tmp_path / "r", rank=2, pid=2).step(0, 0, 100).end()
+    found = get(api_of(tmp_path), "run/summary", run="r")
+    assert found["memory"] == {
+        "worker": [0, 1],
+        "device": [0, 1],
+        "allocator": [None, None],
+        "is_absolute": [True, True],
+        "peak_bytes": [1000, 3000],
+        "peak_reserved_bytes": [None, None],
+    }
 
 
 def test_the_steps_of_all_workers(api: Api) -> None:

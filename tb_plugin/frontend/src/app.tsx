@@ -11,6 +11,7 @@ import { OneWorkerOnly } from "./tabs/run-one";
 import { DataTab } from "./tabs/data-tab";
 import { MemoryTab } from "./tabs/memory-tab";
 import { ResourcesTab } from "./tabs/resources-tab";
+import { RunMemoryTab } from "./tabs/run-memory";
 import { RunResourcesTab } from "./tabs/run-resources";
 import { RunStepsTab } from "./tabs/run-steps";
 import { RunSummaryTab } from "./tabs/run-summary";
@@ -203,6 +204,7 @@ function Shown(): JSX.Element {
   if (isWhole.value) {
     if (of === "summary") return <RunSummaryTab />;
     if (of === "resources") return <RunResourcesTab />;
+    if (of === "memory") return <RunMemoryTab />;
     return of === "steps" ? <RunStepsTab /> : <OneWorkerOnly what={TAB_LABELS[of]} />;
   }
   return (

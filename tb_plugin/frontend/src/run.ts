@@ -27,6 +27,16 @@ export interface Ranks {
   notes: number[];
 }
 
+/** Columns of one entry an allocator of a worker. */
+export interface RunMemory {
+  worker: number[]; // places in the columns of `Ranks`
+  device: (number | null)[]; // null: the host
+  allocator: (string | null)[];
+  is_absolute: boolean[];
+  peak_bytes: number[];
+  peak_reserved_bytes: (number | null)[];
+}
+
 export type Family = "activity" | "phase";
 
 export interface RunSummary {
@@ -51,6 +61,7 @@ export interface RunSummary {
     imbalance: { measure: string; steps: number; excess_ns: number | null; ratio: number | null };
   } | null;
   ranks: Ranks;
+  memory: RunMemory;
   quality: { code: string; count: number; workers: number; detail: string }[];
   findings: Finding[];
   problems: string[];

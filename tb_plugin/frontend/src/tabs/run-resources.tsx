@@ -21,6 +21,15 @@ import { isLimit, lineColor, linesData, patchResources, slug } from "./resources
 const COLUMNS = 500;
 
 export function RunResourcesTab(): JSX.Element {
+  return (
+    <div class="page">
+      <RunMonitors />
+    </div>
+  );
+}
+
+/** What the monitors of all workers saw; of one unit, or all of it. */
+export function RunMonitors({ only }: { only?: Unit }): JSX.Element {
   const view = nav.value.resources;
   const run = shown.value.run?.id ?? null;
   const resource = useMemo(() => new Resource<RunResources>(), []);
@@ -37,24 +46,25 @@ export function RunResourcesTab(): JSX.Element {
       });
   }, [run, asked, stamp]);
   return (
-    <div class="page">
-      <Await of={resource.now.value} what="the resource curves of all workers">
-        {(answer) =>
-          answer.bands.length === 0 ? (
-            <div class="state" data-testid="no-monitor">
-              <p class="state-title">No resource monitor ran beside these workers</p>
-              <p class="state-detail">The PyTorch hook and the Keras callback start one; imported traces have none.</p>
-            </div>
-          ) : (
-            <Bands view={view} answer={answer} />
-          )
-        }
-      </Await>
-    </div>
+    <Await of={resource.now.value} what="the resource curves of all workers">
+      {(answer) =>
+        answer.bands.length === 0 ? (
+          <div class="state" data-testid="no-monitor">
+            <p class="state-title">No resource monitor ran beside these workers</p>
+            <p class="state-detail">The PyTorch hook and the Keras callback start one; imported traces have none.</p>
+          </div>
+        ) : (
+          <Bands view={view} answer={answer} only={only} />
+        )
+      }
+    </Await>
   );
 }
 
-function Bands({ view, answer }: { view: TimeView; answer: RunResources }): JSX.Element {
+type Unit = RunResources["bands"][number]["unit"];
+
+function Bands(props: { view: TimeView; answer: RunResources; only?: Unit }): JSX.Element {
+  const { view, answer, only } = props;
   const cursor = useSignal<number | null>(null);
   const all = useMemo(() => ({ t0: 0, t1: answer.t1 }), [answer.t1]);
   const range = useMemo(() => rangeOf(view, answer.origin_ns, all), [view, answer, all]);
@@ -65,7 +75,7 @@ function Bands({ view, answer }: { view: TimeView; answer: RunResources }): JSX.
     ...zoomed(patchResources, answer.origin_ns, all),
   };
   const now = theme.value;
-  const groups = useMemo(() => bandGroups(answer, now), [answer, now]);
+  const groups = useMemo(() => bandGroups(answer, now, only), [answer, now, only]);
   return (
     <>
       <TimeToolbar
@@ -123,10 +133,15 @@ function Bands({ view, answer }: { view: TimeView; answer: RunResources }): JSX.
 
 const ONE = { hosts: "host", GPUs: "GPU", processes: "process" } as const;
 
-function bandGroups(answer: RunResources, now: Theme): { name: string; of: string; one: boolean; lines: Line[] }[] {
+function bandGroups(
+  answer: RunResources,
+  now: Theme,
+  only?: Unit,
+): { name: string; of: string; one: boolean; lines: Line[] }[] {
   const t = answer.edges.slice(1).map((edge, i) => (edge + answer.edges[i]) / 2);
   const groups = new Map<string, { of: Set<string>; lines: Line[] }>();
   for (const band of answer.bands) {
+    if (only && band.unit !== only) continue;
     const name = band.group.replace(" (cores)", "");
     const group = groups.get(name) ?? { of: new Set<string>(), lines: [] };
     groups.set(name, group);

@@ -137,7 +137,7 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
               definition={host ? DEFINITIONS.stepHost : DEFINITIONS.stepDuration}
               actions={<Legend parts={barParts} grey={!only && partial} />}
               data={() => barsData(value, barParts, share)}
-              testId="step-bars"
+              testId="step-bars-card"
             >
               <Bars
                 bars={value}
