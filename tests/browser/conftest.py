@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib.util
+import io
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import pytest
 
+from stepscope.cli import main
+from tests.browser.opened import PATIENCE_MS, Opened, hash_of
 from tests.builders import TraceBuilder
 from tests.tensorboard_server import tensorboard
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, FrameLocator, Page
+    from playwright.sync_api import Browser, BrowserContext
 
 STATIC = Path(__file__).parents[2] / "tb_plugin" / "stepscope_tensorboard" / "static"
 
@@ -93,68 +97,76 @@ def address(logdir: Path) -> Iterator[str]:
         yield address
 
 
-class Opened:
-    """The plugin in a page of its own. ``problems`` collects what a console or a failed request said."""
+@pytest.fixture(scope="session")
+def tabs(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport={"width": 1400, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.problems: list[str] = []
-        page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda e: self.problems.append(str(e)))
-        page.on("response", lambda r: self.problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
 
-    @property
-    def frame(self) -> FrameLocator:
-        return self.page.frame_locator("iframe[src*='stepscope'], iframe")
-
-    def number(self, test_id: str) -> float:
-        """The exact number behind a figure of the page; waits until it is there."""
-        element = self.frame.get_by_test_id(test_id).first
-        element.wait_for()
-        exact = element.get_attribute("data-value") or element.get_attribute("data-ns")
-        assert exact is not None, f"{test_id} shows {element.inner_text()!r}"
-        return float(exact)
-
-    def text(self, test_id: str) -> str:
-        return self.frame.get_by_test_id(test_id).first.inner_text()
-
-    def hint(self, test_id: str, which: int = 0) -> str:
-        """The tooltip of a cell, which tells the exact value."""
-        element = self.frame.get_by_test_id(test_id).nth(which)
-        element.wait_for()
-        return element.get_attribute("title") or ""
+@pytest.fixture(scope="session")
+def kept() -> dict[str, Opened]:
+    """By address: the page that the tests of a TensorBoard share."""
+    return {}
 
 
 @pytest.fixture
-def open_page(chromium: Browser) -> Iterator[Callable[..., Opened]]:
-    """Opens the plugin; at the end of the test no page may have had a problem."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 900})
-    context.set_default_timeout(60_000)
-    opened: list[Opened] = []
+def open_page(
+    chromium: Browser, tabs: BrowserContext, kept: dict[str, Opened], request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Opened]]:
+    """Opens the plugin; at the end of the test no page may have had a problem.
 
-    def open_it(address: str, **state: str) -> Opened:
-        it = Opened(context.new_page())
-        opened.append(it)
-        values = "".join(f"&p.stepscope.{key}={quote(value, safe='')}" for key, value in state.items())
-        it.page.goto(f"{address}/#stepscope{values}")
+    The first page of a test is one that tests share, in which the plugin is loaded anew. A page of the test's own is
+    the second one, one that is no TensorBoard's, and what is asked for by ``own=True``: for a test that changes the
+    browser (scripts, routes, permissions, what is stored).
+    """
+    failed_before = request.session.testsfailed
+    opened: list[Opened] = []
+    contexts: list[BrowserContext] = []
+
+    def of_its_own() -> Opened:
+        contexts.append(chromium.new_context(viewport={"width": 1400, "height": 900}))
+        contexts[-1].set_default_timeout(PATIENCE_MS)
+        return Opened(contexts[-1].new_page())
+
+    def shared(address: str, state: dict[str, str]) -> Opened:
+        if (it := kept.get(address)) is not None:
+            it.reopen(state)
+            return it
+        while kept:
+            kept.popitem()[1].page.close()
+        it = kept[address] = Opened(tabs.new_page())
+        it.page.goto(f"{address}/{hash_of(state)}")
         return it
+
+    def open_it(address: str, own: bool = False, **state: str) -> Opened:
+        if own or opened or not address.startswith("http"):
+            opened.append(of_its_own())
+            opened[-1].page.goto(f"{address}/{hash_of(state)}" if address.startswith("http") else address)
+        else:
+            opened.append(shared(address, state))
+        return opened[-1]
 
     yield open_it
     problems = [p for it in opened for p in it.problems]
-    context.close()
+    for context in contexts:
+        context.close()
+    if problems or request.session.testsfailed > failed_before:
+        while kept:  # no test goes on with what a failed one left
+            kept.popitem()[1].page.close()
     assert problems == []
 
 
 @pytest.fixture(scope="session")
 def summary(logdir: Path) -> Callable[[str], dict[str, Any]]:
-    """What ``stepscope summary RUN --format json`` prints."""
+    """What ``stepscope summary RUN --format json`` prints. No run grows once it was asked for."""
 
+    @functools.cache
     def of(run: str) -> dict[str, Any]:
-        command = [sys.executable, "-c", "from stepscope.cli import main; raise SystemExit(main())"]
-        done = subprocess.run(
-            [*command, "summary", str(logdir / run), "--format", "json"], capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            assert main(["summary", str(logdir / run), "--format", "json"]) == 0
+        return json.loads(printed.getvalue())
 
     return of

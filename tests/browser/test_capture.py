@@ -11,8 +11,7 @@ import pytest
 
 from stepscope.runs import open_run
 from stepscope.schema import Kind
-from tests.browser.conftest import Opened
-from tests.tensorboard_server import tensorboard
+from tests.browser.opened import Opened
 
 #: Trains until its standard input ends, without a deep window of its own.
 TRAINING = """
@@ -40,30 +39,27 @@ with Profiler(sys.argv[1], model, schedule=False, overhead_budget=None):
 
 
 @pytest.fixture
-def training(tmp_path: Path) -> Iterator[Path]:
-    """The log directory of a training that runs until the test is over."""
+def training(logdir: Path) -> Iterator[Path]:
+    """The run of a training that goes on until the test is over."""
+    run = logdir / "goes-on"
     with subprocess.Popen(
-        [sys.executable, "-c", TRAINING, tmp_path / "exp1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", TRAINING, run], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdin is not None
         process.stdout.readline()
-        yield tmp_path
+        yield run
         process.stdin.close()
         process.wait(60)
 
 
-def test_capture_now_and_go_to_the_window(training: Path, open_page: Callable[..., Opened]) -> None:
-    with tensorboard("--logdir", str(training)) as address:
-        it = open_page(address)
-        frame = it.frame
-        frame.get_by_test_id("capture-button").click()
-        frame.get_by_role("menuitem", name="3 steps", exact=True).click()
-        link = frame.get_by_role("button", name="Captured from step")
-        link.wait_for()
-        link.click()
-        frame.get_by_role("tab", name="Timeline", selected=True).wait_for()
-        frame.get_by_test_id("capture-button").wait_for()
-    (worker,) = open_run(training / "exp1").workers
+def test_capture_now_and_go_to_the_window(training: Path, open_page: Callable[..., Opened], address: str) -> None:
+    frame = open_page(address, run=training.name).frame
+    frame.get_by_test_id("capture-button").click()
+    frame.get_by_role("menuitem", name="3 steps", exact=True).click()
+    frame.get_by_role("button", name="Captured from step").click()
+    frame.get_by_role("tab", name="Timeline", selected=True).wait_for()
+    frame.get_by_test_id("capture-button").wait_for()
+    (worker,) = open_run(training).workers
     steps = worker.window("000001").events
     assert int(steps.of_kind(Kind.STEP).sum()) == 3

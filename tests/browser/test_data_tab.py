@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.browser.opened import expect
+
 
 @pytest.fixture
 def tab(open_page: Callable[..., Any], address: str) -> Any:
@@ -18,24 +20,23 @@ def tab(open_page: Callable[..., Any], address: str) -> Any:
 def test_what_was_captured_and_the_files(tab: Any, summary: Callable[[str], Any]) -> None:
     steps = len(summary("torch")["workers"][0]["steps"])
     rows = tab.frame.get_by_test_id("captured-row")
-    assert f"({steps})" in rows.first.inner_text()
-    assert rows.count() == 3  # always on, a window, the monitor
-    assert tab.frame.get_by_test_id("file-row").filter(has_text="worker.json").count() == 1
+    expect(rows.first).to_contain_text(f"({steps})")
+    expect(rows).to_have_count(3)  # always on, a window, the monitor
+    expect(tab.frame.get_by_test_id("file-row").filter(has_text="worker.json")).to_have_count(1)
 
 
 def test_definitions_are_found_by_words(tab: Any) -> None:
     tab.frame.get_by_test_id("definition-count").wait_for()
     tab.frame.get_by_test_id("definition-search").fill("window effect ratio")
     found = tab.frame.locator(".definitions[open]")
-    found.first.wait_for()
-    assert found.count() == 1
-    assert "after a deep window than before" in found.first.inner_text()
+    expect(found).to_have_count(1)
+    expect(found).to_contain_text("after a deep window than before")
     tab.frame.get_by_test_id("definition-search").fill("no such words")
-    assert "No definition" in tab.text("definition-count")
+    tab.expect("definition-count").to_contain_text("No definition")
 
 
 def test_the_text_for_a_report_names_no_host(open_page: Callable[..., Any], address: str) -> None:
-    it = open_page(address, run="torch", tab="data")
+    it = open_page(address, own=True, run="torch", tab="data")
     it.page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=address)
     it.frame.get_by_test_id("copy-report").click()
     it.frame.get_by_text("Copied.").wait_for()

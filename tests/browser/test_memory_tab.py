@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.opened import expect
 from tests.builders import TraceBuilder
 
 NAME = "aten::<b>mm</b>\u202e"
@@ -41,16 +42,18 @@ def values(it: Any, test_id: str) -> list[int]:
 def test_the_peak_is_that_of_the_summary_and_its_parts_add_up(tab: Any, summary: Callable[[str], Any]) -> None:
     (told,) = summary("leak")["workers"][0]["memory"]
     assert tab.number("memory-peak") == told["peak_bytes"] == 690 << 10
+    expect(tab.frame.get_by_test_id("alive-row")).to_have_count(3)
     rows = values(tab, "alive-row")
     assert sum(rows) == values(tab, "alive-total")[0] == 690 << 10
     assert sorted(rows) == [70 << 10, 120 << 10, 500 << 10]
 
 
 def test_names_appear_as_they_are(tab: Any) -> None:
-    assert tab.frame.get_by_test_id("alive-row").filter(has_text=NAME).count() == 1
+    expect(tab.frame.get_by_test_id("alive-row").filter(has_text=NAME)).to_have_count(1)
 
 
 def test_a_moment_of_the_curve_is_taken_apart(tab: Any) -> None:
+    tab.frame.get_by_test_id("chart-memory").locator("canvas").first.wait_for()
     at = tab.frame.get_by_test_id("chart-memory").bounding_box()
     tab.page.mouse.click(at["x"] + at["width"] * 0.42, at["y"] + 60)  # in the second step
     tab.page.wait_for_function("location.hash.includes('p.stepscope.mmoment=')")
@@ -59,19 +62,18 @@ def test_a_moment_of_the_curve_is_taken_apart(tab: Any) -> None:
 
 
 def test_growth_after_every_step_is_told_with_who_keeps_it(tab: Any) -> None:
-    assert "Grows after every one of 4 steps, +30.0 KiB a step" in tab.text("growth")
+    tab.expect("growth").to_contain_text("Grows after every one of 4 steps, +30.0 KiB a step")
+    tab.expect("outlive-row").to_contain_text("aten::clone")
     assert values(tab, "outlive-row") == [90 << 10]
-    assert "aten::clone" in tab.text("outlive-row")
 
 
 def test_allocations_are_listed_and_a_row_opens_in_the_timeline(tab: Any) -> None:
     rows = tab.frame.get_by_test_id("allocations").get_by_test_id("table-row")
-    rows.first.wait_for()
-    assert rows.count() == 8
+    expect(rows).to_have_count(8)
     rows.first.get_by_role("gridcell").first.click()
     tab.frame.get_by_role("tab", name="Timeline", selected=True).wait_for()
 
 
 def test_without_allocations_it_tells_how_to_record_them(open_page: Callable[..., Any], address: str) -> None:
     it = open_page(address, run="gpu", tab="memory")
-    assert "profile_memory=True" in it.text("no-allocations")
+    it.expect("no-allocations").to_contain_text("profile_memory=True")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from stepscope.schema import Kind
+from tests.browser.opened import expect
 from tests.builders import TraceBuilder
 from tests.recorded import RecordedRun
 
@@ -61,7 +63,7 @@ def test_use_idle_time_and_precision_of_the_gpu(open_page: Open, address: str, s
     assert page.number("gpu-steps") == gpu["utilization_steps"] == pytest.approx((3 * 5 + 6) / 36)
     assert page.number("gpu-window") == gpu["utilization_window"]
     assert gpu["occupancy"] is None
-    assert page.text("gpu-occupancy") == "not measured"
+    page.expect("gpu-occupancy").to_have_text("not measured")
     (idle,) = worker["idle"]["devices"]
     assert page.number("gpu-idle") == idle["idle_ns"] / idle["span_ns"]
     # Two gaps of 5 ms; the next launches come 250 us into the step, 4.25 ms after the last work ended.
@@ -77,22 +79,20 @@ def test_communication_and_synchronisation(open_page: Open, address: str, summar
     assert page.number("communication-overlapped") == worker["communication"]["overlapped_ns"] == 3 * 1_000_000
     assert page.number("exposed-communication") == pytest.approx(6 / 36)
     rows = page.frame.get_by_test_id("collectives").locator("tbody tr")
-    assert rows.count() == 1
+    expect(rows).to_have_count(1)
     assert rows.first.inner_text().split()[0] == worker["communication"]["collectives"][0]["name"]
-    calls = page.text("sync-calls")
-    assert "cudaStreamSynchronize" in calls
-    assert "aten::item" in calls
-    assert "6.00 ms" in calls
+    for told in ("cudaStreamSynchronize", "aten::item", "6.00 ms"):
+        page.expect("sync-calls").to_contain_text(told)
 
 
 def test_memory_and_modules(open_page: Open, address: str, summary: Summary) -> None:
     page = open_ranks(open_page, address)
     (worker,) = summary("ranks")["workers"]
     assert page.number("peak-memory") == worker["memory"][0]["peak_bytes"] == 4 << 20
-    assert "4.00 MiB" in page.text("memory-card")
+    page.expect("memory-card").to_contain_text("4.00 MiB")
     page.frame.get_by_role("button", name="Modules", exact=True).click()
     names = page.frame.get_by_test_id("module-name")
-    names.first.wait_for()
+    expect(names).to_have_count(2)
     assert sorted(names.all_inner_texts()) == ["Net_0", "outside of modules"]
     net = next(m for m in worker["modules"] if m["path"] == ["Net_0"])
     net_row = names.all_inner_texts().index("Net_0")
@@ -107,20 +107,19 @@ def test_modules_of_sampled_steps(open_page: Open, address: str, logdir: Path, s
         run.step(i, i * 1000, 900, forward=(i * 1000, 800))
     run.end()
     page = open_page(address, run="always-on", list="modules")
-    page.frame.get_by_test_id("module-name").first.wait_for()
     (worker,) = summary("always-on")["workers"]
-    assert page.frame.get_by_test_id("module-name").all_inner_texts() == [m["name"] for m in worker["sampled_modules"]]
+    expect(page.frame.get_by_test_id("module-name")).to_have_text([m["name"] for m in worker["sampled_modules"]])
     assert page.hint("module-total", 1) == "350,000 ns"  # (200 + 300 + 400 + 500) / 4 us a step
-    assert "4 sampled steps" in page.text("sampled-basis")
+    page.expect("sampled-basis").to_contain_text("4 sampled steps")
 
 
 def test_how_far_the_numbers_can_be_trusted(open_page: Open, address: str, summary: Summary) -> None:
     page = open_ranks(open_page, address)
-    assert page.text("trust") == summary("ranks")["workers"][0]["trust"]["sentence"]
+    page.expect("trust").to_have_text(summary("ranks")["workers"][0]["trust"]["sentence"])
 
 
 def test_a_file_is_no_job_that_has_finished(open_page: Open, address: str) -> None:
-    assert open_ranks(open_page, address).text("freshness").startswith("file of 20")
+    open_ranks(open_page, address).expect("freshness").to_have_text(re.compile("^file of 20"))
 
 
 def test_the_overhead_of_the_profiler(open_page: Open, address: str, summary: Summary) -> None:
@@ -132,7 +131,7 @@ def test_the_overhead_of_the_profiler(open_page: Open, address: str, summary: Su
         assert page.number("overhead") == overhead["ratio"]
     assert f"Stalls: {overhead['stall_ns']:,} ns" in hint_of_tile(page, "overhead")
     file = open_ranks(open_page, address)
-    assert file.text("overhead") == "—"
+    file.expect("overhead").to_have_text("—")
     assert "a trace file does not tell it" in hint_of_tile(file, "overhead")
 
 
@@ -141,7 +140,7 @@ def hint_of_tile(page: Any, test_id: str) -> str:
 
 
 def test_the_summary_of_a_run_asks_for_no_single_steps(open_page: Open, address: str) -> None:
-    page = open_page(address, run="torch")
+    page = open_page(address, own=True, run="torch")
     asked: list[str] = []
     page.page.on("request", lambda request: asked.append(request.url))
     page.page.reload()
@@ -154,16 +153,15 @@ def test_the_summary_of_a_run_asks_for_no_single_steps(open_page: Open, address:
 def test_the_slowest_step_and_its_reason(open_page: Open, address: str) -> None:
     """It is compared with the usual one: its product takes 6 ms more, and with it the class and the step."""
     page = open_ranks(open_page, address, tab="steps", by="activity")
-    page.frame.get_by_test_id("slowest").get_by_text("slowest is").wait_for()
-    text = page.text("slowest")
-    assert "step 2 with 16.0 ms, 1.60" in text
-    assert "Kernel takes 6.00 ms more than usual" in text
+    page.expect("slowest").to_contain_text("step 2 with 16.0 ms, 1.60")
+    page.expect("slowest").to_contain_text("Kernel takes 6.00 ms more than usual")
     page.frame.get_by_test_id("slowest").get_by_role("button", name="step 2").click()
     assert page.number("compare-duration") == 16_000_000
     assert page.number("compare-kernel") == 9_000_000
-    (row,) = page.frame.get_by_test_id("device-difference").locator("tbody tr").all()
-    assert "gemm_bf16" in row.inner_text()
-    assert "+6.00 ms" in row.inner_text()
+    row = page.frame.get_by_test_id("device-difference").locator("tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("gemm_bf16")
+    expect(row).to_contain_text("+6.00 ms")
     page.page.wait_for_url("**p.stepscope.step=2**")
     row.get_by_role("button").click()
     page.frame.get_by_test_id("slice-name").get_by_text("gemm_bf16", exact=True).wait_for()
@@ -174,7 +172,7 @@ def test_a_range_of_steps_counts_alone(open_page: Open, address: str, summary: S
     steps = summary("ranks")["workers"][0]["steps"][:2]
     assert page.number("range-part-kernel") == sum(step["activity_ns"]["kernel"] for step in steps) == 2 * 3_000_000
     assert page.number("range-time-max") == max(step["duration_ns"] for step in steps)
-    assert page.frame.get_by_test_id("step-id").all_inner_texts() == ["0", "1"]
+    expect(page.frame.get_by_test_id("step-id")).to_have_text(["0", "1"])
     page.frame.get_by_test_id("step-range").click()
     page.frame.locator("[data-testid=range-part-kernel][data-ns='15000000']").wait_for()
     assert page.number("range-part-kernel") == summary("ranks")["workers"][0]["activity_total_ns"]["kernel"]
@@ -198,7 +196,7 @@ def test_a_long_run_sends_what_is_shown(open_page: Open, address: str, logdir: P
     for i in range(20_000):
         run.step(i, 1000 * i, 1000, forward=(1000 * i, 600))
     run.end(at_us=20_000_000)
-    page = open_page(address, run="long", tab="steps")
+    page = open_page(address, own=True, run="long", tab="steps")
     sent: list[str] = []
     page.page.on("response", lambda response: sent.append(response.url))
     page.frame.get_by_test_id("step-id").first.wait_for()
@@ -239,7 +237,7 @@ def test_the_top_kernels(open_page: Open, address: str, summary: Summary) -> Non
     field.press("Enter")
     page.page.wait_for_url("**p.stepscope.k=2**")
     page.frame.get_by_test_id("top-time-value").nth(1).wait_for()
-    assert page.frame.get_by_test_id("top-time-rest").count() == 0
+    page.frame.get_by_test_id("top-time-rest").wait_for(state="detached")
 
 
 def test_activity_and_memory_operations_of_the_gpu(open_page: Open, address: str, summary: Summary) -> None:
@@ -309,10 +307,10 @@ def test_a_card_as_a_table_and_as_a_picture(open_page: Open, address: str) -> No
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_theme_is_that_of_tensorboard(open_page: Open, address: str, theme: str) -> None:
     """TensorBoard keeps the choice of its theme menu in the browser's storage."""
-    page = open_page(address)
+    page = open_page(address, own=True, run="torch")
     page.page.add_init_script(
         f"localStorage.setItem('_tb_global_settings', {json.dumps(json.dumps({'theme': theme}))})"
     )
     page.page.reload()
     page.frame.get_by_test_id("step-p50").wait_for()
-    assert page.frame.locator("html").get_attribute("data-theme") == theme
+    expect(page.frame.locator("html")).to_have_attribute("data-theme", theme)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser.opened import expect
 from tests.builders import TraceBuilder
 from tests.tables.build import training
 
@@ -36,7 +38,7 @@ def _traces(logdir: Path) -> None:
     TraceBuilder().op("aten::mm", 0, 10).write(logdir / "host" / "t.pt.trace.json")
 
 
-def open_table(open_page: Open, address: str, run: str, **state: str) -> Any:
+def open_table(open_page: Open, address: str, run: str, **state: Any) -> Any:
     page = open_page(address, run=run, tab="tables", **state)
     page.frame.get_by_test_id("table-row").first.wait_for()
     return page
@@ -64,6 +66,7 @@ def test_groups_show_what_the_command_prints(
     (worker,) = summary("trained")["workers"]
     listed = worker[field]["by_call"] if table == "launches" else worker[field]
     expected = [tuple(None if e[c] is None else plain(e[c]) for c in columns) for e in listed]
+    expect(page.frame.get_by_test_id("table-row")).to_have_count(len(expected))
     assert sorted(rows_of(page, *columns), key=str) == sorted(expected, key=str)
 
 
@@ -75,39 +78,40 @@ def plain(value: Any) -> str:
 def test_modules_are_a_tree(open_page: Open, address: str) -> None:
     page = open_table(open_page, address, "trained", table="modules", tlevels="0")
     names = page.frame.locator("[data-testid=table-row] [data-key=name]")
-    assert [n.strip() for n in names.all_text_contents()] == ["Net_0", "outside of modules"]
+    expect(names).to_have_text(["Net_0", "outside of modules"])
     page.frame.get_by_role("button", name="Open", exact=True).click()
     page.frame.get_by_text("Linear_1").wait_for()
-    assert len(names.all_text_contents()) == 4
+    expect(names).to_have_count(4)
     grid = page.frame.get_by_role("treegrid", name="Modules")
     grid.focus()
     page.page.keyboard.press("ArrowLeft")  # closes the first one again
     page.frame.get_by_text("Linear_1").wait_for(state="detached")
-    assert page.frame.get_by_test_id("table-row").first.get_attribute("aria-expanded") == "false"
+    page.expect("table-row").to_have_attribute("aria-expanded", "false")
 
 
 def test_a_row_opens_its_occurrences_and_they_open_in_the_timeline(open_page: Open, address: str) -> None:
     page = open_table(open_page, address, "trained")
     page.frame.get_by_test_id("table-row").first.click()
     page.frame.get_by_test_id("details-chart").wait_for()
-    assert page.text("details-name") == "hmma_gemm"
-    assert page.text("occurrence-at") == "1 of 4"
+    page.expect("details-name").to_have_text("hmma_gemm")
+    page.expect("occurrence-at").to_have_text("1 of 4")
     page.frame.get_by_test_id("occurrence-slowest").click()
     page.frame.get_by_text("3 of 4").wait_for()
-    assert "40,000 ns" in page.text("occurrence-duration")
+    page.expect("occurrence-duration").to_contain_text("40,000 ns")
     page.frame.get_by_test_id("occurrence-next").click()
     page.frame.get_by_text("4 of 4").wait_for()
-    assert page.text("occurrence-operator") == "aten::mm"
-    assert page.text("occurrence-module").endswith("Linear_1")
+    page.expect("occurrence-operator").to_have_text("aten::mm")
+    page.expect("occurrence-module").to_have_text(re.compile("Linear_1$"))
     page.frame.get_by_text("registers per thread").wait_for()
     page.frame.get_by_test_id("open-in-timeline").click()
     page.frame.get_by_test_id("slice-details").wait_for()
-    assert page.text("slice-name") == "hmma_gemm"
-    assert "40,000 ns" in page.text("slice-duration")
+    page.expect("slice-name").to_have_text("hmma_gemm")
+    page.expect("slice-duration").to_contain_text("40,000 ns")
     page.page.go_back()
     page.frame.get_by_test_id("details-name").wait_for()
     page.frame.get_by_test_id("list-occurrences").click()
     page.frame.get_by_text("4 of 6 rows").wait_for()
+    expect(page.frame.get_by_test_id("table-row")).to_have_count(4)
     assert set(rows_of(page, "name")) == {("hmma_gemm",)}
     page.page.reload()  # all of it is in the address
     page.frame.get_by_text("4 of 6 rows").wait_for()
@@ -121,6 +125,7 @@ def test_filters_are_in_the_address(open_page: Open, address: str) -> None:
     page.frame.get_by_test_id("condition-least").fill("30 us")
     page.frame.get_by_role("button", name="Show these rows").click()
     page.frame.get_by_text("2 of 6 rows").wait_for()
+    expect(page.frame.get_by_test_id("table-row")).to_have_count(2)
     assert {row[0] for row in rows_of(page, "dur_ns")} == {"40000"}
     page.page.wait_for_url("**twhere=dur_ns*")
     page.page.reload()
@@ -136,8 +141,8 @@ def test_a_broken_regular_expression_is_told_and_the_rows_stay(open_page: Open, 
     page = open_table(open_page, address, "trained")
     page.frame.get_by_test_id("table-regex").click()
     page.frame.get_by_test_id("table-filter").fill("(")
-    assert "no regular expression" in page.text("table-problem")
-    assert page.frame.get_by_test_id("table-row").count() == 2
+    page.expect("table-problem").to_contain_text("no regular expression")
+    expect(page.frame.get_by_test_id("table-row")).to_have_count(2)
     page.frame.get_by_test_id("table-filter").fill("(relu)")
     page.frame.get_by_text("1 of 2 rows").wait_for()
     page.problems[:] = [p for p in page.problems if "400" not in p]
@@ -146,17 +151,17 @@ def test_a_broken_regular_expression_is_told_and_the_rows_stay(open_page: Open, 
 def test_twenty_thousand_rows_and_the_keyboard(open_page: Open, address: str) -> None:
     page = open_table(open_page, address, "many", tby="none")
     grid = page.frame.get_by_role("grid", name="Kernels")
-    assert grid.get_attribute("aria-rowcount") == str(MANY + 2)
+    expect(grid).to_have_attribute("aria-rowcount", str(MANY + 2))
     grid.focus()
     page.page.keyboard.press("Control+End")
     last = page.frame.locator(f"[aria-rowindex='{MANY + 2}'] [data-value]").first
     last.wait_for()
     assert page.frame.get_by_test_id("table-row").count() < 100
-    assert grid.get_attribute("aria-activedescendant") == f"cell-{MANY}-0"
+    expect(grid).to_have_attribute("aria-activedescendant", f"cell-{MANY}-0")
     page.page.keyboard.press("Control+Home")
     page.page.keyboard.press("ArrowDown")
     page.page.keyboard.press("ArrowRight")
-    assert grid.get_attribute("aria-activedescendant") == "cell-1-1"
+    expect(grid).to_have_attribute("aria-activedescendant", "cell-1-1")
     page.page.keyboard.press("ArrowUp")
     page.page.keyboard.press("Enter")
     page.frame.get_by_test_id("details-name").get_by_text("the longest").wait_for()
@@ -164,12 +169,13 @@ def test_twenty_thousand_rows_and_the_keyboard(open_page: Open, address: str) ->
     page.frame.get_by_test_id("table-details").wait_for(state="detached")
     page.page.keyboard.type("gemm")
     page.frame.get_by_text(f"{MANY // 2:,} of {MANY + 1:,} rows").wait_for()
-    assert page.frame.get_by_test_id("table-filter").input_value() == "gemm"
+    page.expect("table-filter").to_have_value("gemm")
 
 
 def test_hostile_names_are_texts_and_no_formulas(open_page: Open, address: str, tmp_path: Path) -> None:
     page = open_table(open_page, address, "hostile", tcols="name,count", tsort="count")
     names = page.frame.locator("[data-testid=table-row] [data-key=name]")
+    expect(names).to_have_count(len(HOSTILE))
     assert sorted(names.all_text_contents()) == sorted(HOSTILE)
     names.filter(has_text="onerror").click()
     page.frame.get_by_test_id("details-name").get_by_text(HOSTILE[0]).wait_for()
@@ -185,7 +191,7 @@ def test_hostile_names_are_texts_and_no_formulas(open_page: Open, address: str, 
 
 
 def test_copying_rows_and_a_cell(open_page: Open, address: str) -> None:
-    page = open_table(open_page, address, "trained", tcols="name,count,total_ns")
+    page = open_table(open_page, address, "trained", own=True, tcols="name,count,total_ns")
     page.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.frame.get_by_role("grid").focus()
     page.page.keyboard.press("Control+c")
@@ -204,7 +210,7 @@ def test_launches_over_time(open_page: Open, address: str, summary: Summary) -> 
     page.frame.get_by_test_id("depth-chart").locator("canvas").wait_for()
     launched = summary("trained")["workers"][0]["launches"]
     told = f"{launched['linked']} linked launches · {launched['without_run']} without a run"
-    assert page.frame.get_by_text(told).count() == 1
+    expect(page.frame.get_by_text(told)).to_have_count(1)
     card = page.frame.get_by_test_id("launch-latency")
     card.get_by_test_id("card-menu").click()
     with page.page.expect_download() as download:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.opened import expect
 from tests.recorded import RecordedRun
 from tests.tensorboard_server import tensorboard
 
@@ -43,6 +44,7 @@ def test_the_summary_tab_of_a_gpu_trace(open_page: Open, address: str, summary: 
     assert page.number("gpu-util") == pytest.approx(0.7)  # 3 and 4 of each 10 ms
     assert page.number("activity-kernel") == 3 * 7_000_000
     shown = page.frame.get_by_test_id("top-time-value")
+    expect(shown).to_have_count(len(worker["kernels"]))
     assert [int(cell.get_attribute("data-ns")) for cell in shown.all()] == [k["total_ns"] for k in worker["kernels"]]
 
 
@@ -101,7 +103,7 @@ def test_a_kernel_leads_to_its_launch_and_back(open_page: Open, address: str) ->
     page.frame.get_by_test_id("in-view").click()
     page.frame.get_by_test_id("in-view-slice-name").get_by_text("relu", exact=True).first.click()
     page.frame.get_by_role("button", name="Selection", exact=True).click()
-    assert page.text("slice-name") == "relu"
+    page.expect("slice-name").to_have_text("relu")
     assert nanoseconds(page.text("slice-duration").replace("4.00 ms", "")) == 4_000_000
     page.frame.get_by_test_id("connection-launch").click()
     page.frame.get_by_test_id("slice-name").get_by_text("cudaLaunchKernel", exact=True).wait_for()
@@ -124,14 +126,14 @@ def test_from_an_empty_log_directory_to_a_running_job(open_page: Open, logdir: P
     """The page says what to do, notices the run that begins (of a hostile name), and follows it."""
     name = "<img src=x onerror=alert(1)>"
     with tensorboard("--logdir", str(tmp_path)) as address:
-        page = open_page(address)
+        page = open_page(address, own=True)
         page.page.on("dialog", lambda dialog: page.problems.append("the name of the run was run"))
         page.frame.get_by_test_id("empty-logdir").wait_for()
-        assert str(tmp_path) in page.text("empty-logdir")
-        assert "stepscope import" in page.text("empty-logdir")
+        page.expect("empty-logdir").to_contain_text(str(tmp_path))
+        page.expect("empty-logdir").to_contain_text("stepscope import")
         run = RecordedRun(tmp_path / name).step(0, 0, 1000, forward=(0, 600)).flush()
         assert page.number("step-p50") == 1_000_000
-        assert name in page.text("run-picker")
+        page.expect("run-picker").to_contain_text(name)
         assert page.frame.locator("img[src=x]").count() == 0
         run.step(1, 1000, 1000).step(2, 2000, 1000).flush()
         page.frame.locator("[data-testid=step-count][data-value='3']").wait_for()

@@ -1,0 +1,97 @@
+"""The plugin in a page of Chromium, and assertions that wait for what they assert.
+
+A page is there long before its numbers are. What a test reads at once (``inner_text``, ``count``) must have been waited
+for; everything else goes through ``expect``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from playwright.sync_api import FrameLocator, Locator, Page, Request
+
+#: Far above what a loaded machine needs: only a test that fails waits as long.
+PATIENCE_MS = 60_000
+
+#: Takes the plugin's frame away before the address changes: while it lives it may still write to it.
+_REOPEN = """async (hash) => {
+  const frame = document.querySelector("iframe");
+  const plugin = frame.src;
+  const loaded = () => new Promise((done) => frame.addEventListener("load", done, { once: true }));
+  const blank = loaded();
+  frame.contentWindow.location.replace("about:blank");
+  await blank;
+  localStorage.clear();
+  history.replaceState(null, "", hash);
+  frame.contentWindow.location.replace(plugin);
+}"""
+
+#: Ends after every shorter timer that the page has set (none is as long as this), and after what they drew.
+_A_MOMENT = """() => new Promise((done) =>
+  setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(done)), 250))"""
+
+
+def expect(locator: Locator) -> Any:
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=PATIENCE_MS)
+    return expect(locator)
+
+
+def hash_of(state: dict[str, str]) -> str:
+    """The part of the address that holds the state of the page."""
+    return "#stepscope" + "".join(f"&p.stepscope.{key}={quote(value, safe='')}" for key, value in state.items())
+
+
+class Opened:
+    """The plugin in a page. ``problems`` collects what a console or a failed request said."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda e: self.problems.append(str(e)))
+        page.on("response", lambda r: self.problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+        self._under_way: set[Request] = set()
+        page.on("request", lambda r: self._under_way.add(r))
+        page.on("requestfinished", lambda r: self._under_way.discard(r))
+        page.on("requestfailed", lambda r: self._under_way.discard(r))
+
+    def reopen(self, state: dict[str, str]) -> None:
+        """Load the plugin anew in the TensorBoard that is open: a fifth of what loading TensorBoard too takes."""
+        self.page.mouse.move(0, 0)
+        self.page.evaluate(_REOPEN, hash_of(state))
+        self.problems.clear()
+        self._under_way.clear()
+
+    def settle(self) -> None:
+        """Wait until all answers have come and are drawn: for what a canvas shows, which no locator can wait for."""
+        for _ in range(PATIENCE_MS // 250):
+            self.frame.locator("html").evaluate(_A_MOMENT)
+            if not self._under_way:
+                return
+        raise AssertionError(f"no answer to {[request.url for request in self._under_way]}")
+
+    @property
+    def frame(self) -> FrameLocator:
+        return self.page.frame_locator("iframe[src*='stepscope'], iframe")
+
+    def expect(self, test_id: str) -> Any:
+        """To say what the first element of this id comes to show."""
+        return expect(self.frame.get_by_test_id(test_id).first)
+
+    def number(self, test_id: str) -> float:
+        """The exact number behind a figure of the page; waits until it is there."""
+        element = self.frame.get_by_test_id(test_id).and_(self.frame.locator("[data-value], [data-ns]")).first
+        exact = element.get_attribute("data-value") or element.get_attribute("data-ns")
+        assert exact is not None
+        return float(exact)
+
+    def text(self, test_id: str) -> str:
+        return self.frame.get_by_test_id(test_id).first.inner_text()
+
+    def hint(self, test_id: str, which: int = 0) -> str:
+        """The tooltip of a cell, which tells the exact value."""
+        return self.frame.get_by_test_id(test_id).nth(which).get_attribute("title") or ""
