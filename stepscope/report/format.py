@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from stepscope.report import width
+from stepscope.report.names import brief
 
 NOT_MEASURED = "not measured"
 #: No column of texts is made narrower.
@@ -39,8 +40,10 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def name(text: str, width: int = 60) -> str:
-    """A name from a trace, safe for a terminal and no wider than ``width``."""
+    """A name from a trace, safe for a terminal and no wider than ``width``; a wider kernel name is told in short."""
     safe = printable(text)
+    if len(safe) > width:
+        safe = brief(safe)
     return safe if len(safe) <= width else safe[: width - 3] + "..."
 
 

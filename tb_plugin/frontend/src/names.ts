@@ -43,16 +43,19 @@ function shorten(text: string): string {
   if (id === undefined || !id) return own;
   if (!rest.startsWith("<")) {
     const types = lambda && list(lambda);
-    return (/^\d+ul$/.test(id) ? id.slice(0, -2) : id) + (types ? `(${types})` : rest.startsWith("(") ? "" : rest);
+    return (/^\d+ul$/.test(id) ? id.slice(0, -2) : id) + (types ? `(${types})` : withoutCall(rest));
   }
   const end = closing(rest);
   if (end < 0) return "";
   const inner = list(rest.slice(1, end), ELEMENTWISE.test(id));
   if (inner === null) return "";
   if (WRAPPER.test(id)) return inner;
-  const after = rest.slice(end + 1);
-  return `${id}<${inner}>${after.startsWith("(") ? "" : after}`;
+  return `${id}<${inner}>${withoutCall(rest.slice(end + 1))}`;
 }
+
+/** What follows a name, without its parameters; anything behind them stays. */
+const withoutCall = (rest: string) =>
+  rest.startsWith("(") ? rest.slice(closing(rest) + 1).replace(/^ const$/, "") : rest;
 
 function list(text: string, isElementwise = false): string | null {
   const parts = split(text, ",")?.map(shorten);

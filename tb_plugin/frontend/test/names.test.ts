@@ -24,6 +24,13 @@ test("return type, namespaces, parameters and plumbing go", () => {
   );
 });
 
+test("what stands behind the parameters stays", () => {
+  assert.equal(
+    brief("void cub::DeviceScanKernel<int>(int*, int) [clone .isra.0]"),
+    "DeviceScanKernel<int> [clone .isra.0]",
+  );
+});
+
 test("of lambdas the types remain, which tell the variants of one function apart", () => {
   assert.equal(
     brief(

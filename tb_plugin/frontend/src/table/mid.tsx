@@ -4,7 +4,7 @@ import type { JSX } from "preact";
 import { halves } from "./cells";
 
 export function Mid({ text }: { text: string }): JSX.Element {
-  const [head, tail] = halves(text);
+  const [head, tail] = halves(text, 22);
   if (tail === "") return <bdi>{text}</bdi>;
   return (
     <bdi class="mid">

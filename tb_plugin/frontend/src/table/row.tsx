@@ -132,9 +132,12 @@ function Cell({
   if (value === null || value === false) return <span class="faint">{shownText(value, column.unit)}</span>;
   if (column.unit === "share") return <Meter ratio={value as number} />;
   if (column.key === "module") return <ModulePath path={String(value)} />;
+  if (column.key === "precision") return <>{String(value).replace(/^(?:fp|bf|tf|int)(?=\d)/, capitals)}</>;
   if (typeof value === "string") return isName ? <Mid text={brief(value)} /> : <bdi>{value}</bdi>;
   return <>{shownText(value, column.unit)}</>;
 }
+
+const capitals = (text: string) => text.toUpperCase(); // FP32, as everywhere else
 
 /** The module's own name first: the way to it may be long. */
 function ModulePath({ path }: { path: string }): JSX.Element {

@@ -11,7 +11,7 @@ import { Minimap } from "../timeline/minimap-view";
 import { Panel } from "../timeline/panel";
 import { SEARCH_FIELD } from "../timeline/search-box";
 import { STEP_FIELD, Toolbar } from "../timeline/toolbar";
-import { Absent, Await } from "../ui/states";
+import { Await } from "../ui/states";
 
 const FIELDS = { search: SEARCH_FIELD, step: STEP_FIELD, filter: FILTER_FIELD };
 
@@ -37,7 +37,12 @@ export function TimelineTab(): JSX.Element {
       <Await of={timeline.source.now.value} what="the timeline">
         {(answer) =>
           answer.lanes.length === 0 ? (
-            <Absent>This worker has recorded no events yet.</Absent>
+            <div class="state" data-testid="no-events">
+              <p class="state-title">No events yet</p>
+              <p class="state-detail">
+                Steps and phases appear here once the training runs, operators and kernels with the first deep window.
+              </p>
+            </div>
           ) : (
             <>
               <Toolbar onHelp={targets.help} exporting={exporting} onExport={setExporting} />
