@@ -1,8 +1,9 @@
-// Builds the pages into ../stepscope_tensorboard/static: index.js (an ES module that exports render()),
-// index.css and the licence texts of what is bundled.
+// Builds the pages into ../stepscope_tensorboard/static: index.js (a small ES module that exports render()), page.js
+// (the pages, which it loads), index.css and the licence texts of what is bundled; each compressed as well.
 // `node build.mjs --watch` rebuilds on every change.
 import { readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -12,7 +13,7 @@ const watch = process.argv.includes("--watch");
 /** @type {import("esbuild").BuildOptions} */
 const options = {
   absWorkingDir: here,
-  entryPoints: { index: "src/index.tsx" },
+  entryPoints: { index: "src/index.ts", page: "src/page.tsx" },
   outdir,
   bundle: true,
   format: "esm",
@@ -34,6 +35,9 @@ if (watch) {
   try {
     const { metafile } = await esbuild.build({ ...options, outdir: made, metafile: true });
     await writeFile(`${made}/LICENSES.txt`, await licenses(Object.keys(metafile.inputs)));
+    for (const name of await readdir(made)) {
+      await writeFile(`${made}/${name}.gz`, gzipSync(await readFile(`${made}/${name}`), { level: 9 }));
+    }
     await rm(outdir, { recursive: true, force: true });
     await rename(made, outdir);
   } finally {

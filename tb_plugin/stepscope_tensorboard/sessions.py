@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -22,6 +23,9 @@ _WAIT_S = 2.0
 #: Memory that an analysis takes for each step, roughly, and besides.
 _STEP_BYTES = 500
 _ANALYSIS_BYTES = 2_000_000
+
+#: Modules that reading the first window loads: at the start of the server nobody waits for them.
+_NEEDED_LATER = ("numpy.ma", "pyarrow.dataset")
 
 T = TypeVar("T")
 
@@ -120,6 +124,8 @@ class Sessions:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[tuple, Session] = OrderedDict()
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="stepscope")
+        for name in _NEEDED_LATER:
+            self._pool.submit(importlib.import_module, name)
 
     def of(self, run_id: str, worker: Worker) -> Session:
         """The session of a worker; a trace file is imported first.

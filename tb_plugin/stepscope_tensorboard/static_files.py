@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 from pathlib import Path
 
@@ -20,7 +19,6 @@ _TYPES = {
     ".woff2": "font/woff2",
     ".txt": "text/plain; charset=utf-8",
 }
-_TEXT = (".js", ".css", ".map", ".json", ".svg", ".txt")
 
 # What the page is where the web UI was not built: TensorBoard calls render() of this module.
 _NOT_BUILT = b"""export function render() {
@@ -40,11 +38,11 @@ class StaticFiles:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
-        self._compressed: dict[str, tuple[str, bytes]] = {}
 
     def answer(self, name: str, known_etag: str | None = None, takes_gzip: bool = False) -> Answer:
         """The file ``name``, a path below the folder with slashes; ``index.js`` is always there."""
-        path = self._files().get(name)
+        files = self._files()
+        path = files.get(name)
         if path is None:
             if name == "index.js":
                 return Answer(200, _TYPES[".js"], _NOT_BUILT, None, {"Cache-Control": "no-store"})
@@ -55,10 +53,9 @@ class StaticFiles:
             return Answer(304, "text/plain", b"", etag)
         content_type = _TYPES.get(path.suffix, "application/octet-stream")
         headers = {"Cache-Control": "no-cache"}
-        if takes_gzip and path.suffix in _TEXT:
-            if self._compressed.get(name, ("",))[0] != etag:
-                self._compressed[name] = (etag, gzip.compress(body, 6))
-            return Answer(200, content_type, self._compressed[name][1], etag, {**headers, "Content-Encoding": "gzip"})
+        compressed = files.get(f"{name}.gz")  # by the build: it takes longer than everything else here
+        if takes_gzip and compressed is not None:
+            body, headers["Content-Encoding"] = compressed.read_bytes(), "gzip"
         return Answer(200, content_type, body, etag, headers)
 
     def _files(self) -> dict[str, Path]:

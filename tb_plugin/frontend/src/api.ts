@@ -1,5 +1,6 @@
 // The viewer's HTTP routes (docs/api.md): their answers as types, and one function a route.
 
+import { address, ASKED, type Params } from "./address";
 import { decodeView, type ViewTable } from "./timeline/decode";
 
 export interface WorkerInfo {
@@ -585,30 +586,26 @@ export class ApiError extends Error {
   }
 }
 
-/** Where the routes lie: beside this module, whatever prefix or experiment path TensorBoard runs under. */
-export function routeBase(moduleUrl: string): string {
-  return moduleUrl.match(/^(.*\/data\/plugin\/[^/]+\/)/)?.[1] ?? new URL(".", moduleUrl).href;
+const EARLY_MS = 10_000;
+
+/** Requests that the entry sent before this module was there, by their address; each answers one request. */
+let early = new Map<string, Promise<Response>>();
+
+export function sentEarly(requests: Map<string, Promise<Response>>): void {
+  early = requests;
+  setTimeout(() => early.clear(), EARLY_MS); // what nobody took is out of date by then
 }
 
-let base = "";
-
-export function setRouteBase(moduleUrl: string): void {
-  base = routeBase(moduleUrl);
-}
-
-type Params = Record<string, string | number | null | undefined>;
-
-export function address(route: string, params: Params): string {
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(params)) if (value != null) query.set(key, String(value));
-  const text = query.toString();
-  return `${base}${route}${text && `?${text}`}`;
+function send(url: string, init: RequestInit): Promise<Response> {
+  const sent = early.get(url);
+  early.delete(url);
+  return sent ?? fetch(url, init);
 }
 
 async function request(route: string, params: Params, signal?: AbortSignal, init?: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(address(route, params), { signal, cache: "no-cache", ...init });
+    response = await send(address(route, params), { signal, ...ASKED, ...init });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "The server does not answer. Is TensorBoard still running?");
@@ -661,19 +658,8 @@ export const getResources = (
   signal?: AbortSignal,
 ) => json<ResourcesAnswer>("resources", { ...key, ...(range && wholeRange(range)), points }, signal);
 
-let early: { of: string; answer: Promise<TreeAnswer> } | null = null;
-
-/** Ask for the tree of a worker before it is known to exist: who opens a link waits for one answer less. */
-export function askTreeEarly(key: WorkerKey): void {
-  early = { of: JSON.stringify(key), answer: json<TreeAnswer>("timeline/tree", { ...key }) };
-  early.answer.catch(() => undefined); // it is told to who takes the answer
-}
-
 /** The tree, with the steps that are held already: those are not sent again. */
 export async function getTree(key: WorkerKey, held: TreeAnswer | null, signal?: AbortSignal): Promise<TreeAnswer> {
-  const asked = early;
-  early = null;
-  if (asked?.of === JSON.stringify(key)) return asked.answer;
   const steps = held?.steps.start.length ?? 0;
   const known = steps > 0 ? { steps, last: held?.steps.start[steps - 1] } : {};
   return withSteps(held, await json<TreeAnswer>("timeline/tree", { ...key, ...known }, signal));

@@ -82,8 +82,25 @@ function loadResources(at: WorkerKey): void {
   void resources.load((signal) => getResources(at, null, 600, signal));
 }
 
-/** The timeline shows little of the summary, and the server would make both at once, each more slowly. */
-const AFTER_TIMELINE_MS = 700;
+// The timeline shows little of the summary, and the server would make both at once, each more slowly: the summary is
+// asked for when the first rectangles are there, or none come for so long, or another tab is opened.
+const NO_RECTANGLES_MS = 5000;
+let timelineShows: WorkerKey | null = null;
+let putOff: WorkerKey | null = null;
+
+/** The timeline has got the first rectangles of the worker. */
+export function timelineHas(at: WorkerKey): void {
+  timelineShows = at;
+  if (putOff !== at) return;
+  putOff = null;
+  loadSummary(at);
+}
+
+function loadSummaryAfterTimeline(at: WorkerKey): void {
+  if (timelineShows === at) return loadSummary(at);
+  putOff = at;
+  setTimeout(timelineHas, NO_RECTANGLES_MS, at);
+}
 
 const loadedAt = new Map<unknown, string>();
 
@@ -94,9 +111,8 @@ function loadTab(at: WorkerKey, stamp: string): void {
     loadedAt.set(resource, stamp);
     load();
   };
-  once(summary, () =>
-    tab.peek() === "timeline" ? void setTimeout(loadSummary, AFTER_TIMELINE_MS, at) : loadSummary(at),
-  );
+  once(summary, () => (tab.peek() === "timeline" ? loadSummaryAfterTimeline : loadSummary)(at));
+  if (tab.peek() !== "timeline" && putOff === at) timelineHas(at);
   if (tab.peek() !== "summary") return;
   once(overview, () => loadOverview(at));
   once(resources, () => loadResources(at));

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   absoluteMs,
-  routeBase,
   withSteps,
   type OverviewAnswer,
   type Series,
   type SummaryAnswer,
   type TreeAnswer,
 } from "../src/api";
+import { routeBase } from "../src/address";
 import { CurveStore, valueAt } from "../src/timeline/curves";
 import { eachRun } from "../src/timeline/draw-curves";
 import { fit, isolated } from "../src/timeline/text";

@@ -1,6 +1,7 @@
 // The routes of the tables (docs/api.md).
 
-import { address, json, type Percentiles, type WorkerKey } from "../api";
+import { address } from "../address";
+import { json, type Percentiles, type WorkerKey } from "../api";
 import { encodeBounds, SINGLE, type TableView } from "./view";
 
 export type Unit =

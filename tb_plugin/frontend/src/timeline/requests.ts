@@ -1,6 +1,7 @@
 // What the timeline asks of the server while one looks at it: rectangles, curves, arrows, lanes of other workers.
 
 import { getArrows, getResources, getView, Importing, type WorkerKey } from "../api";
+import { timelineHas } from "../data";
 import { sentence } from "../resource";
 import { nav } from "../state";
 import { serverGroup } from "./coloring";
@@ -104,6 +105,7 @@ export class Requests {
       );
       this.model.problem.value = "";
       this.model.drawn.value += 1;
+      timelineHas(at);
     } catch (error) {
       if (this.tilesRequest !== mine || controller.signal.aborted) return;
       this.tilesRequest = null;
