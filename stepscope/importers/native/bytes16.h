@@ -44,12 +44,11 @@ struct Bytes16 {
   __m128i is(char c) const { return _mm_cmpeq_epi8(v, _mm_set1_epi8(c)); }
   static Mask mask(__m128i m) { return static_cast<Mask>(_mm_movemask_epi8(m)); }
 
-  // Quotes, backslashes and control characters: what ends a run of plain characters in a string.
+  // Quotes, backslashes, control characters and opening braces: what ends a run of plain characters in a string.
   Mask special() const {
     const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
-    return mask(_mm_or_si128(control, _mm_or_si128(is('"'), is('\\'))));
+    return mask(_mm_or_si128(_mm_or_si128(control, is('{')), _mm_or_si128(is('"'), is('\\'))));
   }
-  Mask braces() const { return mask(is('{')); }
   Mask not_space() const {
     const __m128i space = _mm_or_si128(_mm_or_si128(is(' '), is('\n')), _mm_or_si128(is('\r'), is('\t')));
     return mask(space) ^ 0xffffu;
@@ -73,9 +72,8 @@ struct Bytes16 {
 
   Mask special() const {
     const uint8x16_t control = vcltq_u8(v, vdupq_n_u8(0x20));
-    return mask(vorrq_u8(control, vorrq_u8(is('"'), is('\\'))));
+    return mask(vorrq_u8(vorrq_u8(control, is('{')), vorrq_u8(is('"'), is('\\'))));
   }
-  Mask braces() const { return mask(is('{')); }
   Mask not_space() const {
     return ~mask(vorrq_u8(vorrq_u8(is(' '), is('\n')), vorrq_u8(is('\r'), is('\t'))));
   }

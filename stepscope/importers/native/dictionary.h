@@ -6,6 +6,12 @@
 
 #include "json_cursor.h"
 
+#if defined(_MSC_VER)
+#define STEPSCOPE_NOINLINE __declspec(noinline)
+#else
+#define STEPSCOPE_NOINLINE __attribute__((noinline))
+#endif
+
 namespace stepscope {
 
 class Dictionary {
@@ -41,18 +47,23 @@ class Dictionary {
   void move_last(const char* at) { texts_.back().at = at; }
   const std::vector<Slice>& texts() const { return texts_; }
 
-  static uint64_t hash(Slice text) {
+  // Not inlined: with it at each of its places of use, reading is a tenth slower.
+  STEPSCOPE_NOINLINE static uint64_t hash(Slice text) {
     const char* p = text.at;
     size_t size = static_cast<size_t>(text.size);
     uint64_t h = size * 0x9e3779b97f4a7c15u;
-    uint64_t word;
-    for (; size >= 8; p += 8, size -= 8) {
-      std::memcpy(&word, p, 8);
-      h = mix(h ^ word);
+    if (size < 8) {
+      uint64_t word = 0;
+      if (size >= 4) word = load4(p) << 32 | load4(p + size - 4);
+      else for (size_t i = 0; i < size; ++i) word = word << 8 | static_cast<unsigned char>(p[i]);
+      return mix(h ^ word);
     }
-    word = 0;
-    if (size) std::memcpy(&word, p, size);
-    return mix(h ^ word);
+    const char* const last = p + size - 8;  // the last word overlaps the one before it
+    for (; p + 8 < last; p += 16) {
+      h = mix(h ^ load8(p) ^ rotated(load8(p + 8) * 0x9e3779b97f4a7c15u));
+    }
+    if (p < last) h = mix(h ^ load8(p));
+    return mix(h ^ load8(last));
   }
 
  private:
@@ -67,6 +78,17 @@ class Dictionary {
   static uint64_t mix(uint64_t h) {
     h *= 0xbf58476d1ce4e5b9u;
     return h ^ (h >> 31);
+  }
+  static uint64_t rotated(uint64_t h) { return h << 32 | h >> 32; }
+  static uint64_t load8(const char* at) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    return word;
+  }
+  static uint64_t load4(const char* at) {
+    uint32_t word;
+    std::memcpy(&word, at, 4);
+    return word;
   }
   size_t place(uint64_t hashed) const { return static_cast<size_t>(hashed ^ (hashed >> 17)) & (slots_.size() - 1); }
 

@@ -6,8 +6,6 @@
 
 namespace stepscope {
 
-inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-
 // A decimal number times 1000, digits beyond that rounded half away from zero. False for exponents, quotes,
 // more than twelve decimals and what could leave int64.
 inline bool thousandths(Slice text, int64_t& out) {
