@@ -174,7 +174,9 @@ def test_wheel_holds_every_package_and_the_web_ui(distributions: tuple[Path, Pat
         }
         assert expected <= names
     assert {f"{package}/py.typed" for package in SOURCES} <= names
-    assert {f"stepscope_tensorboard/static/{name}" for name in ("index.js", "index.js.gz", "page.js", "index.css")} <= names
+    assert {
+        f"stepscope_tensorboard/static/{name}" for name in ("index.js", "index.js.gz", "page.js", "index.css")
+    } <= names
     assert {"stepscope_examples/pytorch_small.py", "stepscope_examples/keras_small.py"} <= names
     assert {name.partition("/")[0] for name in names if not name.startswith("stepscope-")} == {
         *SOURCES,
