@@ -11,6 +11,8 @@ PIP_FLAGS ?=
 VIEW ?= 1
 
 BIN := $(VENV)/bin
+# A process a core, but no more than share the memory of a small machine: each loads torch and TensorFlow.
+IN_PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadfile
 EXTRA_pytorch := torch
 EXTRA_tensorflow := tensorflow
 EXTRA := $(or $(EXTRA_$(FRAMEWORK)),$(error FRAMEWORK is pytorch or tensorflow, not "$(FRAMEWORK)"))
@@ -39,13 +41,13 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 test-python: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --all-parts --ignore=tests/browser
+	$(BIN)/python -m pytest $(IN_PARALLEL) --all-parts --ignore=tests/browser
 
 test-frontend: $(VENV)/.installed-test
 	$(BIN)/python tools/web_ui.py test
 
 test-browser: $(VENV)/.installed-test $(VENV)/.chromium
-	$(BIN)/python -m pytest --all-parts tests/browser
+	$(BIN)/python -m pytest $(IN_PARALLEL) --all-parts tests/browser
 
 bench: $(VENV)/.installed-test
 	@set -e; for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file; done

@@ -14,6 +14,10 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+# Before torch is loaded, here and in the processes that tests start. OpenMP's threads wait for each other by spinning:
+# where other processes want the cores too, a training of 40 s took 7 minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # No test measures wall time, and neither does hypothesis: CI machines are small and shared.
 settings.register_profile("stepscope", deadline=None)
 settings.load_profile("stepscope")

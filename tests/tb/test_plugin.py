@@ -177,19 +177,3 @@ def test_named_log_directories_behind_a_path_prefix(tmp_path: Path) -> None:
         assert request(address, f"{PLUGIN}/nothing").status == 404
         # TensorBoard's own way to serve several experiments puts one more path before the plugin's.
         assert request(address, f"/experiment/defaultExperimentId{PLUGIN}/runs").json["runs"] == runs
-
-
-def test_an_empty_log_directory_shows_the_tab(tmp_path: Path) -> None:
-    with tensorboard("--logdir", str(tmp_path)) as address:
-        assert request(address, "/data/plugins_listing").json["stepscope"]["enabled"]
-        assert ask(address, "runs").json == {"logdir": str(tmp_path), "runs": []}
-        # A job that starts now is there at the next look, and its data with it.
-        run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
-        for _ in range(100):
-            runs = ask(address, "runs").json["runs"]
-            if runs:
-                break
-            time.sleep(0.1)
-        assert [(r["id"], r["live"]) for r in runs] == [("exp1", True)]
-        run.step(1, 100, 100).flush()
-        assert ask(address, "steps", run="exp1", worker="0-node1-4117").json["id"] == [0, 1]
