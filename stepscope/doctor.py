@@ -91,7 +91,10 @@ class Examination:
 def examine(run: Run, now_ns: int | None = None) -> Examination:
     """Examine every recorded worker of a run; their files are read in full, to find damage."""
     now_ns = time.time_ns() if now_ns is None else now_ns
-    workers = [_diagnose(worker, now_ns) for worker in run.workers if isinstance(worker, RecordedWorker)]
+    recorded = [worker for worker in run.workers if isinstance(worker, RecordedWorker)]
+    # One worker a host samples it, and tells of all of them.
+    out_of_memory = {w.host for w in recorded if any(note.code == "out_of_memory" for note in w.notes)}
+    workers = [_diagnose(worker, now_ns, worker.host in out_of_memory) for worker in recorded]
     sizes = [worker.world_size for worker in run.workers if worker.world_size is not None]
     world_size = max(sizes, default=None)
     seen = Counter(worker.rank for worker in workers if worker.rank is not None)
@@ -100,13 +103,15 @@ def examine(run: Run, now_ns: int | None = None) -> Examination:
     return Examination(workers, world_size, missing, repeated, run.problems)
 
 
-def _diagnose(worker: RecordedWorker, now_ns: int) -> Diagnosis:
+def _diagnose(worker: RecordedWorker, now_ns: int, out_of_memory: bool) -> Diagnosis:
     meta = worker.meta
     number, start, dur = latest_steps(worker)
     last_step, last_end = (int(number[-1]), int(start[-1] + dur[-1])) if len(number) else (None, None)
     opened = _still_open(meta.get("open"), last_end)
     usual_ns = float(np.median(dur)) if len(dur) else 0.0
     state, detail = _state(worker, now_ns, last_end, usual_ns)
+    if state in (KILLED, LOST):
+        detail += _memory(worker, out_of_memory)
     damage = _damage(worker)
     return Diagnosis(
         worker=worker.id,
@@ -142,7 +147,7 @@ def _state(worker: RecordedWorker, now_ns: int, last_end: int | None, usual_ns: 
     age_ns = now_ns - worker.updated_ns
     alive = _is_alive(worker)
     if alive is False:
-        return KILLED, f"Process {worker.pid} is gone without having ended its recording.{_memory(worker)}"
+        return KILLED, f"Process {worker.pid} is gone without having ended its recording."
     since_ns = last_end if last_end is not None else meta.get("started_ns") or now_ns
     if age_ns < LIVE_WITHIN_NS:
         idle_s = (now_ns - since_ns) / 1e9
@@ -153,7 +158,7 @@ def _state(worker: RecordedWorker, now_ns: int, last_end: int | None, usual_ns: 
         return HUNG, f"Process {worker.pid} exists, and even its writer has been silent for {age_ns / 1e9:.0f} s."
     return LOST, (
         f"No sign of life for {age_ns / 1e9:.0f} s: it was killed, hangs, or cannot reach this folder. "
-        f"Look for process {worker.pid} on {worker.host}.{_memory(worker)}"
+        f"Look for process {worker.pid} on {worker.host}."
     )
 
 
@@ -173,8 +178,10 @@ def _is_alive(worker: RecordedWorker) -> bool | None:
         return None
 
 
-def _memory(worker: RecordedWorker) -> str:
-    """A sentence where memory was nearly used up in the last samples."""
+def _memory(worker: RecordedWorker, out_of_memory: bool) -> str:
+    """A sentence where the kernel ended processes for want of memory, or memory was nearly used up at the end."""
+    if out_of_memory:
+        return " The kernel ended processes of this training for want of memory, this one most likely."
     table = worker.monitor()
     if table is None or not table.num_rows:
         return ""

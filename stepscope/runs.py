@@ -25,7 +25,7 @@ from stepscope.errors import StepscopeError
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Events, Lane, Note, Window
 from stepscope.store import RunFolder, StreamReader, WorkerFolder, layout_rows, read_window
 from stepscope.store.layout import PLUGIN_DIR
-from stepscope.store.worker_meta import usable_meta
+from stepscope.store.worker_meta import monitor_notes, usable_meta
 
 #: A worker that has not said that it ended counts as running while data is younger than this.
 LIVE_WITHIN_NS = 10_000_000_000
@@ -109,6 +109,8 @@ class RecordedWorker:
     def notes(self) -> list[Note]:
         """The recorder's notes, and what proved damaged in the files read so far."""
         told = [Note(n["code"], n["count"], n["detail"]) for n in self.meta.get("notes", [])]
+        if self.meta.get("ended_ns") is None:
+            told += monitor_notes(self.folder)
         if self.meta.get("ended_ns") is None and not self.is_live and "worker.json" not in self._damage:
             told.append(_UNFINISHED)
         return told + self.damage

@@ -71,6 +71,27 @@ def test_memory_that_was_used_up_is_the_likely_reason(tmp_path):
     assert "Memory was at 99% of the container's limit" in only(tmp_path).detail
 
 
+def test_a_kill_for_want_of_memory_is_told_for_all_workers_of_the_host(tmp_path):
+    """As the sampler of one of them has it; the samples after it show the memory that it set free."""
+    sampled = recorded(tmp_path, host=HERE, pid=NOBODY)
+    told = {"code": "out_of_memory", "count": 1, "detail": "The kernel ended processes."}
+    (sampled.folder.path / "monitor-notes.json").write_text(json.dumps({"notes": [told]}))
+    recorded(tmp_path, rank=1, host=HERE, pid=NOBODY + 1)
+    recorded(tmp_path, rank=2, host="elsewhere")
+    one, other, elsewhere = examine(open_run(tmp_path)).workers
+    assert "for want of memory, this one most likely" in one.detail
+    assert "out_of_memory" in [note.code for note in one.notes]
+    assert "for want of memory" in other.detail
+    assert "for want of memory" not in elsewhere.detail
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"notes": 5}', '{"notes": [{"code": 1}, {}]}'])
+def test_notes_of_the_sampler_of_any_form(tmp_path, text):
+    run = recorded(tmp_path, host=HERE, pid=NOBODY)
+    (run.folder.path / "monitor-notes.json").write_text(text)
+    assert only(tmp_path).state == "killed"
+
+
 def test_signs_of_life_without_steps_are_a_hang(tmp_path):
     opened = {"step": 5, "phase": "backward", "since_ns": T0_NS + 500_000, "stack": ["train.py:7 in main"]}
     recorded(tmp_path, host="elsewhere", open=opened)

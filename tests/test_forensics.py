@@ -1,30 +1,26 @@
-"""What a recording leaves when its process or its disk is taken away: all up to the last second, and the reason."""
+"""What a recording leaves when its process is taken away: all up to the last second, and the reason."""
 
 from __future__ import annotations
 
 import json
-import logging
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter_ns
 
 import pytest
 
-import stepscope.recorder as recorder_module
 from stepscope.doctor import Diagnosis, examine
 from stepscope.recorder import Recorder
 from stepscope.runs import open_run
-from stepscope.schema import Kind
 from stepscope.watch import Activity, Watch
-from tests.slow_disk import slow_disk
 
 KILLS = 20
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,6 +46,10 @@ while True:
 """
 
 
+#: Longer steps than this are time in which the process was given no core, and neither was its writer thread.
+RUNNING_NS = 10_000_000
+
+
 def kill(folder: Path, after_s: float) -> tuple[int, int, int]:
     """Steps of the training and of the recording, and ns of the training that the recording lacks."""
     folder.mkdir()
@@ -66,7 +66,8 @@ def kill(folder: Path, after_s: float) -> tuple[int, int, int]:
     (worker,) = found.workers
     assert (worker.state, worker.damage) == ("killed", [])
     recorded = 0 if worker.last_step is None else worker.last_step + 1
-    return len(ends), recorded, ends[-1] - (worker.last_step_end_ns or ends[0]) if ends else 0
+    lost = ends[max(recorded - 1, 0) :]
+    return len(ends), recorded, sum(min(end - before, RUNNING_NS) for before, end in pairwise(lost))
 
 
 def test_twenty_kills_leave_twenty_readable_runs_that_lack_a_second_at_most(tmp_path):
@@ -80,11 +81,6 @@ def test_twenty_kills_leave_twenty_readable_runs_that_lack_a_second_at_most(tmp_
     assert all(recorded <= done + 1 for done, recorded, _ in found)
 
 
-def record(recorder: Recorder, steps: int, first: int = 0) -> None:
-    for step in range(first, first + steps):
-        recorder.span(Kind.STEP, "step", step * 1000, step * 1000 + 900, step)
-
-
 def only(run: Path) -> Diagnosis:
     (worker,) = examine(open_run(run)).workers
     return worker
@@ -94,136 +90,57 @@ def meta_of(recorder: Recorder) -> dict:
     return json.loads((recorder.folder.path / "worker.json").read_text())
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting needs root")
-def test_a_full_disk(tmp_path, caplog):
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True).returncode:
-        pytest.skip("this root may not mount")
-    try:
-        recorder = Recorder(disk / "run", framework="pytorch", rank=0)
-        recorder.start()
-        record(recorder, 10)
-        recorder.flush()
-        with pytest.raises(OSError, match="No space"):
-            (disk / "filler").write_bytes(b"x" * 300_000)
-        rng = random.Random(1)
-        while recorder.enabled:  # what is recorded has to need more than the last page
-            for _ in range(1000):
-                recorder.span(Kind.STEP, str(rng.random()), rng.randrange(10**9), 2 * 10**9, 11)
-            recorder.flush()
-        recorder.stop()
-        (worker,) = examine(open_run(disk / "run")).workers
-        assert worker.state == "stopped"
-        assert "No space left" in worker.detail
-        assert worker.last_step is not None
-        assert len(caplog.records) == 1
-    finally:
-        subprocess.run(["umount", disk], check=True)
+#: Takes memory until the kernel ends it.
+TAKES_ALL = """
+import os, sys, time
+from pathlib import Path
+from stepscope.monitor import start_monitor
+from stepscope.recorder import Recorder
 
-
-def test_a_folder_that_is_removed(tmp_path, caplog):
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0)
-    recorder.start()
-    record(recorder, 10)
-    shutil.rmtree(tmp_path / "run")
-    recorder.note("clock_step", "makes worker.json due")
-    with caplog.at_level(logging.WARNING, "stepscope"):
-        recorder.flush()
-        record(recorder, 10)
-        recorder.stop()
-    assert not recorder.enabled
-    assert not (tmp_path / "run").exists()
-    assert "Training goes on" in caplog.text
-
-
-@pytest.fixture
-def disk(tmp_path):
-    """One that can be made to stop answering, as a network file system whose server is away."""
-    with slow_disk(tmp_path) as disk:
-        if disk is None:
-            pytest.skip("this process may not mount a FUSE file system")
-        yield disk
-        disk.go_on()
-
-
-def test_storage_that_stalls_costs_the_training_nothing_and_is_told(disk, monkeypatch):
-    monkeypatch.setattr(recorder_module, "STALLED_NS", 200_000_000)
-    recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
-    recorder.start()
-    record(recorder, 1)
-    assert recorder.flush()
-    disk.stall()
-    record(recorder, 1, first=1)
-    while recorder._pending:  # until the writer thread has it in hand
-        time.sleep(0.001)
-    record(recorder, 100, first=2)  # returns, although the writer thread is held in the kernel
-    time.sleep(0.3)
-    assert recorder.enabled
-    disk.go_on()
-    recorder.stop()
-    (worker,) = open_run(disk.path / "run").workers
-    assert int(worker.live().of_kind(Kind.STEP).sum()) == 102
-    (note,) = worker.notes
-    assert (note.code, note.count) == ("storage_stalled", 1)
-    assert examine(open_run(disk.path / "run")).is_well
-
-
-def test_storage_that_answers_after_the_end_gets_all(disk, caplog, monkeypatch):
-    monkeypatch.setattr(recorder_module, "STOP_TIMEOUT_S", 0.01)
-    recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
-    recorder.start()
-    thread = recorder._thread
-    record(recorder, 1)
-    disk.stall()
-    assert not recorder.flush()
-    with caplog.at_level(logging.WARNING, "stepscope"):
-        recorder.stop()
-    assert "did not answer" in caplog.text
-    disk.go_on()
-    thread.join(60)
-    (worker,) = examine(open_run(disk.path / "run")).workers
-    assert (worker.state, worker.last_step, worker.damage) == ("finished", 0, [])
-
-
-#: Ends while its storage does not answer.
-ENDS = """
-import sys
-import stepscope.recorder
-from stepscope.schema import Kind
-
-stepscope.recorder.STOP_TIMEOUT_S = 0.2
-recorder = stepscope.recorder.Recorder(sys.argv[1], framework="pytorch", rank=0)
+(Path(sys.argv[2]) / "cgroup.procs").write_text(str(os.getpid()))
+recorder = Recorder(sys.argv[1], framework="pytorch", rank=0)
 recorder.start()
-recorder.span(Kind.STEP, "step", 1, 2, 0)
-recorder.flush()
-print("ready", flush=True)
-sys.stdin.readline()
-recorder.span(Kind.STEP, "step", 3, 4, 1)
+monitor = start_monitor(recorder.folder, 100)
+while not recorder.folder.monitor_path().exists():
+    time.sleep(0.01)
+held = []
+while True:
+    held.append(os.urandom(20_000_000))
 """
 
 
-def test_storage_that_does_not_answer_at_the_end_neither_holds_the_process_nor_stays_unsaid(disk):
-    with subprocess.Popen(
-        [sys.executable, "-c", ENDS, disk.path / "run"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-    ) as training:
-        assert training.stdout.readline() == "ready\n"
-        disk.stall()
-        _, said = training.communicate("go on\n", timeout=60)
-    assert training.returncode == 0
-    assert "did not answer" in said
-    disk.go_on()
+@pytest.fixture
+def small_group():
+    """A control group that may use 150 MB."""
+    for parent, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        group = Path(parent) / f"stepscope-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if not os.access(group / limit, os.W_OK):
+            group.rmdir()
+            continue
+        (group / limit).write_text("150000000")
+        yield group
+        deadline = time.monotonic() + 60
+        while (group / "cgroup.procs").read_text() and time.monotonic() < deadline:  # its sampler ends by itself
+            time.sleep(0.05)
+        group.rmdir()
+        return
+    pytest.skip("this process may not make a control group with a limit on memory")
+
+
+def test_the_kernel_ends_a_training_for_want_of_memory(tmp_path, small_group):
+    done = subprocess.run([sys.executable, "-c", TAKES_ALL, tmp_path / "run", small_group], cwd=ROOT, check=False)
+    assert done.returncode == -signal.SIGKILL
     deadline = time.monotonic() + 60
-    while only(disk.path / "run").state == "killed" and time.monotonic() < deadline:
+    while "for want of memory" not in only(tmp_path / "run").detail and time.monotonic() < deadline:
         time.sleep(0.05)
-    worker = only(disk.path / "run")
-    assert (worker.state, worker.last_step) == ("stopped", 0)
-    assert worker.detail.startswith("The storage did not answer when the recording ended")
+    worker = only(tmp_path / "run")
+    assert worker.state == "killed"
+    assert "ended processes of this training for want of memory, this one most likely" in worker.detail
+    assert worker.damage == []
 
 
 class Watched:

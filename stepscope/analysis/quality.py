@@ -73,6 +73,8 @@ CODES = {
     "storage_stalled": "The run folder did not answer for 5 s or longer; nothing is missing for that, "
     "what was recorded meanwhile waited in memory.",
     "recording_stopped": "The recorder switched itself off; there are no always-on data from then on.",
+    "out_of_memory": "The kernel ended processes of the training's container for want of memory, such as a worker of "
+    "its DataLoader, or the training.",
     "monitor_stopped": "The resource monitor ended early.",
     "monitor_source_failed": "A source of the resource monitor failed; its metrics are missing.",
     "gpu_not_readable": "The monitor cannot read a GPU; it has no samples.",

@@ -85,6 +85,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "dropped_spans": _ALWAYS_ON,
     "storage_stalled": (),
     "recording_stopped": _ALWAYS_ON,
+    "out_of_memory": (),
     "monitor_stopped": ("resources",),
     "monitor_source_failed": ("resources",),
     "gpu_not_readable": ("resources",),

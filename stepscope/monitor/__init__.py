@@ -35,12 +35,10 @@ from pathlib import Path
 from stepscope.errors import StepscopeError
 from stepscope.schema import Note
 from stepscope.store import WorkerFolder
-from stepscope.store.layout import read_json
+from stepscope.store.worker_meta import monitor_notes
 
 #: The sampling intervals that can be asked for.
 INTERVALS_MS = (100, 200, 500, 1000, 5000, 60000)
-#: Beside the stream, and only if the sampler had to leave something out: {"notes": [...]}.
-NOTES_FILE = "monitor-notes.json"
 
 #: Commands on the sampler's standard input, a byte each; a digit is a place in ``INTERVALS_MS``.
 PAUSE, RESUME, END = b"p", b"r", b"\n"
@@ -103,10 +101,7 @@ class MonitorProcess:
 
     def notes(self) -> list[Note]:
         """What the sampler could not measure, and why; empty if it measured all that is here."""
-        try:
-            return [Note(**note) for note in read_json(self._folder.path / NOTES_FILE)["notes"]]
-        except StepscopeError:
-            return []
+        return monitor_notes(self._folder)
 
 
 def start_monitor(folder: WorkerFolder, interval_ms: int = 500) -> MonitorProcess:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from stepscope.monitor import INTERVALS_MS, NOTES_FILE, PAUSE, RESUME, SET_INTERVAL
-from stepscope.monitor.cgroup import CgroupSource
+from stepscope.monitor import INTERVALS_MS, PAUSE, RESUME, SET_INTERVAL
+from stepscope.monitor.cgroup import CgroupSource, OomKills
 from stepscope.monitor.gpu import GpuSource, open_nvml
 from stepscope.monitor.host import CounterSource, CpuSource, MemorySource, disk_counters, network_counters
 from stepscope.monitor.process import ProcessSource
@@ -30,11 +30,12 @@ def main(folder: WorkerFolder, parent: int, interval_ms: int) -> None:
     threading.Thread(target=_obey, args=(control,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: control.ended.set())
-    notes_path = folder.path / NOTES_FILE
+    notes_path = folder.monitor_notes_path()
     notes = Notes()
     try:
+        kills = OomKills(parent)
         sampler = Sampler(_sources(parent, notes), folder.monitor_path(), notes_path, notes)
-        sampler.run(control, orphaned=lambda: os.getppid() != parent)
+        sampler.run(control, orphaned=lambda: os.getppid() != parent, at_end=lambda: kills.tell(notes))
     except Exception as error:
         stopped = Note("monitor_stopped", 1, f"The resource monitor ended early: {error!r}")
         write_json(notes_path, {"notes": [asdict(n) for n in [*notes.list(), stopped]]})

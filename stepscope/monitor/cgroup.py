@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from stepscope.monitor.sampler import TOTAL, Value
+from stepscope.schema import Notes
 
 MOUNT = Path("/sys/fs/cgroup")
 
@@ -47,6 +48,38 @@ class CgroupSource:
             if used is not None:
                 values.append(("cgroup_memory_used", TOTAL, float(used)))
         return values
+
+
+class OomKills:
+    """Processes of the training's cgroup that the kernel ended for want of memory, whoever's limit it was.
+
+    A kill leaves no other trace: the samples after it show the memory that it set free.
+    """
+
+    def __init__(self, pid: int, mount: Path = MOUNT, proc: Path = Path("/proc")) -> None:
+        self._files: list[Path] = []
+        for controllers, path in _memberships(proc / str(pid) / "cgroup"):
+            if controllers == [""]:  # v2
+                groups = [*_upwards(mount, path), *_upwards(mount / "unified", path)]
+                self._files += [g / "memory.events" for g in groups]
+            elif "memory" in controllers:
+                self._files += [g / "memory.oom_control" for g in _upwards(mount / "memory", path)]
+        self._before = self._count()
+
+    def _count(self) -> int | None:
+        for file in self._files:  # the own group's first; one above it counts those of others too
+            words = _words(file)
+            told = dict(zip(words[::2], words[1::2], strict=False)).get("oom_kill")
+            if told is not None:
+                return int(told)
+        return None
+
+    def tell(self, notes: Notes) -> None:
+        """Note those since this object was made."""
+        now = self._count()
+        if now is not None and self._before is not None and now > self._before:
+            detail = "The kernel ended processes of this training for want of memory."
+            notes.add("out_of_memory", detail, now - self._before)
 
 
 def _memberships(path: Path) -> Iterator[tuple[list[str], str]]:

@@ -68,8 +68,8 @@ class Sampler:
         self._oldest_ns = 0  # of the rows that wait
         self._latest_ns = 0
 
-    def run(self, control: Control, orphaned: Callable[[], bool]) -> None:
-        """Sample until ``control.ended`` or ``orphaned()``; then write what is left."""
+    def run(self, control: Control, orphaned: Callable[[], bool], at_end: Callable[[], None] = lambda: None) -> None:
+        """Sample until ``control.ended`` or ``orphaned()``; then call ``at_end`` and write what is left."""
         start_ns = due_ns = time.perf_counter_ns()
         interval_ns = control.interval_ns
         try:
@@ -87,6 +87,7 @@ class Sampler:
                     break
             if not control.paused and time.perf_counter_ns() - self._latest_ns >= LAST_GAP_NS:
                 self.sample()  # the last moments before a crash are the ones one looks for
+            at_end()
         finally:
             self.flush()
             self._writer.close()

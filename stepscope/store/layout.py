@@ -6,6 +6,7 @@
     worker.json                       replaced as a whole at each change
     live-000001.arrows                steps, phases, annotations (LIVE_SCHEMA)
     monitor-000001.arrows             resource samples (MONITOR_SCHEMA)
+    monitor-notes.json                what could not be sampled: {"notes": [...]}; absent if there is nothing to tell
     windows/000001/                   one deep window each (store/windows.py)
 """
 
@@ -95,6 +96,9 @@ class WorkerFolder:
 
     def monitor_path(self) -> Path:
         return self.path / "monitor-000001.arrows"
+
+    def monitor_notes_path(self) -> Path:
+        return self.path / "monitor-notes.json"
 
     def new_window(self) -> Path:
         """The path of the next window. It does not exist yet: ``write_window`` makes it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.schema import Note
-from stepscope.store.layout import WorkerFolder
+from stepscope.store.layout import WorkerFolder, read_json
 
 _FOLDER = re.compile(r"(x|\d{1,9})-(.*)-(\d{1,9})")
 
@@ -90,6 +90,15 @@ def usable_meta(folder: WorkerFolder) -> tuple[dict[str, Any], Note | None]:
     kept = {key: value for key, value in meta.items() if key not in odd}
     detail = f"{folder.path / 'worker.json'}: left out is what cannot be used ({', '.join(odd)})."
     return {**_named(folder.id), **kept}, Note("damaged_meta", len(odd), detail)
+
+
+def monitor_notes(folder: WorkerFolder) -> list[Note]:
+    """What the sampler left to tell; worker.json has it too once its recording has ended in order."""
+    try:
+        told = read_json(folder.monitor_notes_path()).get("notes")
+        return [Note(n["code"], n["count"], n["detail"]) for n in told if _note(n)] if isinstance(told, list) else []
+    except (StepscopeError, KeyError):
+        return []
 
 
 def _named(name: str) -> dict[str, Any]:

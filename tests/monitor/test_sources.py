@@ -8,8 +8,9 @@ import psutil
 import pytest
 
 from stepscope.monitor import host
-from stepscope.monitor.cgroup import CgroupSource
+from stepscope.monitor.cgroup import CgroupSource, OomKills
 from stepscope.monitor.process import ProcessSource, find_tree
+from stepscope.schema import Notes
 
 SECOND = 1_000_000_000
 
@@ -139,6 +140,36 @@ def test_cgroup_v1_of_a_container_whose_host_path_is_not_mounted(tmp_path):
         ("cgroup_memory_limit", -1): 2_000_000,
         ("cgroup_memory_used", -1): 1_000_000,
     }
+
+
+@pytest.mark.parametrize(
+    ("membership", "file", "text"),
+    [
+        ("0::/job", "job/memory.events", "low 0\noom 3\noom_kill {}\n"),
+        ("0::/job", "unified/job/memory.events", "oom_kill {}\n"),
+        ("4:memory:/job", "memory/job/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill {}\n"),
+        ("4:memory:/docker/of_the_host", "memory/memory.oom_control", "oom_kill {}\n"),
+    ],
+)
+def test_processes_that_the_kernel_ended_for_want_of_memory(tmp_path, membership, file, text):
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1/cgroup").write_text(membership + "\n")
+    counter = tmp_path / "mount" / file
+    counter.parent.mkdir(parents=True)
+    counter.write_text(text.format(4))
+    kills = OomKills(1, tmp_path / "mount", tmp_path)
+    notes = Notes()
+    kills.tell(notes)
+    assert notes.list() == []
+    counter.write_text(text.format(6))
+    kills.tell(notes)
+    assert [(note.code, note.count) for note in notes.list()] == [("out_of_memory", 2)]
+
+
+def test_no_counter_of_such_kills(tmp_path):
+    notes = Notes()
+    OomKills(1, tmp_path, tmp_path).tell(notes)
+    assert notes.list() == []
 
 
 def test_no_limits_no_metrics(tmp_path):
