@@ -18,12 +18,16 @@ class Throughput:
     ``throughput_samples_per_s`` of the run is the sum over its workers, null unless all tell theirs.
 
     Metrics:
-        batch_size: samples in one batch: the hook's option ``batch_size``, else what the DataLoader says
+        batch_size: samples in one batch: the hook's option ``batch_size``, else what the DataLoader says, else what
+            recorded input shapes show: the first dimension of what the first convolution of most steps got, without
+            one of the indices of the largest embedding, without either of what the first linear layer got
+        batch_size_from: which of these it was
         samples_per_s: batch_size x micro batches of the complete steps / time of these steps; a step whose micro
             batches are not known counts as one. Time between steps is not in it
     """
 
     batch_size: int
+    batch_size_from: str | None
     samples_per_s: float
 
 
@@ -34,4 +38,4 @@ def throughput(loaded: Loader, steps: Steps, micro: MicroSteps | None) -> Throug
         return None
     batches = np.ones(len(steps), np.int64) if micro is None else np.maximum(micro.count, 1)
     samples = loaded.batch_size * int(batches[steps.complete].sum())
-    return Throughput(loaded.batch_size, samples * 1e9 / time_ns)
+    return Throughput(loaded.batch_size, loaded.batch_size_from, samples * 1e9 / time_ns)

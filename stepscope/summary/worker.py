@@ -23,7 +23,7 @@ from stepscope.analysis.kernels import (
     precision,
 )
 from stepscope.analysis.launches import launches, link
-from stepscope.analysis.loader import loader
+from stepscope.analysis.loader import loader, with_shapes
 from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.memory import memory
 from stepscope.analysis.modules import module_owners, modules
@@ -151,6 +151,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     phases = attempt("step phases", phases_of, live, phase_rows, steps)
     micro = attempt("micro steps", micro_steps, phase_rows, steps)
     loaded = attempt("the loader", loader, events, meta)
+    loaded = attempt("the batch size", with_shapes, loaded, events, steps) or loaded
     rate = attempt("throughput", lambda known, s: throughput(known, s, micro), loaded, steps)
     cost = attempt("the profiler's overhead", overhead, live, steps, meta)
     gpu_list = attempt("device use", gpus, events, steps, runs)

@@ -299,7 +299,7 @@ export interface WorkerSummary {
   step_count: number | null;
   overhead: Overhead | null;
   loader: { workers: number | null; batch_size: number | null } | null;
-  throughput: { batch_size: number; samples_per_s: number } | null;
+  throughput: { batch_size: number; batch_size_from: string | null; samples_per_s: number } | null;
   activity_total_ns: Record<string, number | null> | null;
   phase_total_ns: Record<string, number | null> | null;
   gpu: GpuSummary[] | null;

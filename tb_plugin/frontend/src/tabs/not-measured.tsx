@@ -43,6 +43,11 @@ export function gapsOf(answer: SummaryAnswer): Gap[] {
         ? "Allocations were not recorded: profile_memory=True does, an option of torch.profiler and of stepscope's Profiler."
         : "Allocations are recorded in deep windows only, and there is none.",
     });
+  if (!worker.throughput && (answer.step_time_ns?.count ?? 0) > 0)
+    gaps.push({
+      what: "Throughput",
+      why: "The batch size is not known: batch_size=... tells it to the profiler, a DataLoader does, or record_shapes=True.",
+    });
   if ((answer.step_time_ns?.count ?? 0) < 2)
     gaps.push({
       what: "Step time distribution",

@@ -77,7 +77,7 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
 /** Whether a trace of another tool is shown, which tells less than stepscope's hooks. */
 const isTrace = () => shown.value.worker !== null && shown.value.worker.source !== "recording";
 
-/** Samples a second, where the batch size is told; in a trace of another tool it cannot be. */
+/** Samples a second, where the batch size is known; of a trace without it the list of what is not measured tells. */
 function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   const rate = worker.throughput;
   if (!rate && isTrace()) return null;
@@ -86,11 +86,15 @@ function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
       label="Throughput"
       value={rate ? `${digits(rate.samples_per_s)}/s` : DASH}
       raw={rate?.samples_per_s}
-      note={rate ? `samples, ${count(rate.batch_size)} a batch` : "batch size not told"}
+      note={
+        rate
+          ? `samples, ${count(rate.batch_size)} a batch${rate.batch_size_from?.startsWith("the input shapes") ? ", by input shapes" : ""}`
+          : "batch size not told"
+      }
       hint={
         rate
-          ? DEFINITIONS.throughput
-          : `${NOT_MEASURED}: the batch size is not known. Give the profiler batch_size=..., or load data with a DataLoader.`
+          ? `${DEFINITIONS.throughput}${rate.batch_size_from ? `\nThe batch size is told by ${rate.batch_size_from}.` : ""}`
+          : `${NOT_MEASURED}: the batch size is not known. Give the profiler batch_size=..., load data with a DataLoader, or record input shapes.`
       }
       testId="throughput"
     />
