@@ -31,6 +31,15 @@ inline int trailing_zeros(uint64_t bits) {
 #endif
 }
 
+// Have the memory at an address brought near, where the compiler can say so.
+inline void prefetch(const char* at) {
+#if defined(_MSC_VER)
+  (void)at;
+#else
+  __builtin_prefetch(at);
+#endif
+}
+
 #if defined(STEPSCOPE_SSE2)
 
 #define STEPSCOPE_BYTES16 1
