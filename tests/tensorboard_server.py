@@ -29,7 +29,7 @@ def tensorboard(*arguments: str) -> Iterator[str]:
             yield _address(process, log)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(120)
         log.seek(0)
         complaints = [line for line in log if "on a Response" in line or "Traceback" in line]
         assert complaints == []
