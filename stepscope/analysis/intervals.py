@@ -20,9 +20,11 @@ def union(start_ns: np.ndarray, end_ns: np.ndarray) -> np.ndarray:
         start_ns, end_ns = start_ns[real], end_ns[real]
     if len(start_ns) == 0:
         return EMPTY
-    order = np.argsort(start_ns, kind="stable")
-    starts = start_ns[order]
-    reach = np.maximum.accumulate(end_ns[order])
+    if np.any(start_ns[1:] < start_ns[:-1]):
+        order = np.argsort(start_ns, kind="stable")
+        start_ns, end_ns = start_ns[order], end_ns[order]
+    starts = start_ns
+    reach = np.maximum.accumulate(end_ns)
     first = np.flatnonzero(starts[1:] > reach[:-1]) + 1
     return np.column_stack((starts[np.append(0, first)], reach[np.append(first - 1, len(reach) - 1)]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from stepscope.schema import DEVICE_WORK, NONE, Kind
 from stepscope.timeline import LIVE_BASE, Timeline
 from stepscope.timeline.segment import Rows
 from stepscope.timeline.select import Picked, absolute, below, pick
+
+_IS_DEVICE_WORK = np.zeros(256, bool)
+_IS_DEVICE_WORK[list(DEVICE_WORK)] = True
 
 #: The most names that are listed, those with the largest sums.
 MAX_NAMES = 1000
@@ -45,7 +48,7 @@ def area(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> d
         start.add(begin)
         time.add(length)
         own.add(length - _phases(timeline, segment, picked, events, t0_ns, t1_ns))
-        lane.add(np.full(len(at), lane_ids.setdefault(picked.lane, len(lane_ids))))
+        lane.add(np.full(len(at), lane_ids.setdefault(picked.lane, len(lane_ids)), np.int32))
         if before is not None and (before.segment, before.lane, before.row) == (segment, picked.lane, picked.row - 1):
             _take_from_parents(own, before, picked, length)
         before = picked
@@ -61,13 +64,13 @@ class _Column:
     """Arrays that are joined at the end."""
 
     def __init__(self) -> None:
-        self.parts: list[np.ndarray] = [np.empty(0, np.int64)]
+        self.parts: list[np.ndarray] = []
 
     def add(self, values: np.ndarray) -> None:
-        self.parts.append(values.astype(np.int64))
+        self.parts.append(values)
 
     def joined(self) -> np.ndarray:
-        return np.concatenate(self.parts)
+        return np.concatenate(self.parts).astype(np.int64, copy=False) if self.parts else np.empty(0, np.int64)
 
 
 def _clip(segment: Rows, at: np.ndarray, t0_ns: int, t1_ns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +91,7 @@ def _take_from_parents(own: _Column, outer: Picked, inner: Picked, length: np.nd
     parent = np.searchsorted(ts, index.ts_ns[child], "right") - 1
     inside = (parent >= 0) & (index.ts_ns[child] + index.dur_ns[child] <= end[parent])
     kinds = outer.segment.events.kind[outer.segment.at(np.arange(outer.lo, outer.hi))]
-    inside &= ~np.isin(kinds, DEVICE_WORK)[parent]
+    inside &= ~_IS_DEVICE_WORK[kinds][parent]
     taken = np.zeros(outer.hi - outer.lo, np.int64)
     np.add.at(taken, parent[inside], length[inside])
     own.parts[-2] = own.parts[-2] - taken
@@ -128,8 +131,9 @@ def _sums(
     lane: np.ndarray,
     start: np.ndarray,
 ) -> dict[str, Any]:
-    end = start + time
-    busy = intervals.length(intervals.union(start, end))
+    by_start = np.argsort(start, kind="stable")  # rows lie in order, and many of them merge fast
+    covering = _Covering(by_start, start[by_start], (start + time)[by_start])
+    busy = intervals.length(intervals.union(covering.start, covering.end))
     kinds = _Groups(kind, 256, time, own)
     lanes = _Groups(lane, len(lane_ids), time, own)
     width = int(kind.max(initial=0)) + 1
@@ -142,7 +146,7 @@ def _sums(
         "count": len(time),
         "total": int(time.sum()),
         "self": int(own.sum()),
-        "kinds": {"kind": kinds.key.tolist(), **kinds.columns(), "busy": kinds.busy(start, end)},
+        "kinds": {"kind": kinds.key.tolist(), **kinds.columns(), "busy": kinds.busy(covering)},
         "names": {
             "name": [timeline.names.texts[i] for i in (names.key[most] // width).tolist()],
             "kind": (names.key[most] % width).tolist(),
@@ -151,8 +155,16 @@ def _sums(
             "max": names.reduced(np.maximum, time, 0)[most].tolist(),
         },
         "name_count": len(names.key),
-        "lanes": {"lane": [lane_ids[i] for i in lanes.key.tolist()], **lanes.columns(), "busy": lanes.busy(start, end)},
+        "lanes": {"lane": [lane_ids[i] for i in lanes.key.tolist()], **lanes.columns(), "busy": lanes.busy(covering)},
     }
+
+
+class _Covering(NamedTuple):
+    """Slices in order of their start; ``by_start`` holds their places among all."""
+
+    by_start: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
 
 
 class _Groups:
@@ -187,10 +199,10 @@ class _Groups:
             "self": self.own[which].tolist(),
         }
 
-    def busy(self, start: np.ndarray, end: np.ndarray) -> list[int]:
+    def busy(self, slices: _Covering) -> list[int]:
         """The time that the slices of each group cover together."""
         small = np.int16 if len(self.key) < 1 << 15 else np.int64  # sorted by counting, in linear time
-        order = np.argsort(self.of.astype(small), kind="stable")
-        start, end = start[order], end[order]
+        order = np.argsort(self.of[slices.by_start].astype(small), kind="stable")
+        start, end = slices.start[order], slices.end[order]
         edges = np.append(0, np.cumsum(self.count)).tolist()
         return [intervals.length(intervals.union(start[a:b], end[a:b])) for a, b in pairwise(edges)]

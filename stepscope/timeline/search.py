@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from stepscope.errors import StepscopeError
 from stepscope.schema import NONE
 from stepscope.timeline import Timeline
+from stepscope.timeline.segment import Segment
 
 #: The most hits that one answer lists; the others are counted, and asked for by ``offset``.
 MAX_HITS = 10_000
@@ -63,35 +64,51 @@ def search(
     deadline = time.monotonic() + _MOST_S
     rule = Rule(text, regex, match_case, exact, deadline)
     named = rule.matches(timeline.names.texts) if in_names or exact else np.zeros(len(timeline.names.texts), bool)
-    found = [np.empty((6, 0), np.int64)]
-    for segment in timeline.segments():
+    found: list[tuple[Segment, np.ndarray]] = []
+    for segment in sorted(timeline.segments(), key=lambda s: s.base):
         events = segment.events
         hit = named[segment.name][events.name] if len(segment.name) else np.zeros(len(events), bool)
         if in_args and not exact and events.args_values:
             wanted = np.append(rule.matches(events.args_values), False)  # the last stands for NONE
             hit |= wanted[np.where(events.args == NONE, -1, events.args)]
-        at = np.flatnonzero(hit)
-        columns = (at + segment.base, segment.lane[at], segment.depth[at], events.ts_ns[at], events.dur_ns[at])
-        found.append(np.stack([*columns, segment.name[events.name[at]]]).astype(np.int64))
-    hits = np.concatenate(found, axis=1)
-    hits = hits[:, np.lexsort((hits[0], hits[3]))]
-    names, counts = np.unique(hits[5], return_counts=True)
-    most = np.lexsort((names, -counts))[:MAX_NAMES]
-    page = hits[:, offset : offset + min(limit, MAX_HITS)]
+        found.append((segment, np.flatnonzero(hit)))
+    # Rows of hits lie in order of their start, which a stable sort makes use of.
+    starts = np.concatenate([np.empty(0, np.int64), *(s.events.ts_ns[at] for s, at in found)])
+    order = np.argsort(starts, kind="stable")
+    counts = np.zeros(len(timeline.names.texts), np.int64)
+    for segment, at in found:
+        of_name = np.bincount(segment.events.name[at], minlength=len(segment.name))
+        np.add.at(counts, segment.name, of_name)
+    names = np.flatnonzero(counts)
+    most = names[np.lexsort((names, -counts[names]))][:MAX_NAMES]
+    page = _page(found, order[offset : offset + min(limit, MAX_HITS)])
     return {
         "origin_ns": str(timeline.origin_ns),
-        "count": hits.shape[1],
+        "count": len(starts),
         "offset": offset,
         "row": page[0].tolist(),
         "lane": page[1].tolist(),
         "depth": page[2].tolist(),
         "start": (page[3] - timeline.origin_ns).tolist(),
         "dur": page[4].tolist(),
-        "marks": _marks(timeline, hits[3], buckets),
-        "names": [timeline.names.texts[i] for i in names[most].tolist()],
+        "marks": _marks(timeline, starts, buckets),
+        "names": [timeline.names.texts[i] for i in most.tolist()],
         "counts": counts[most].tolist(),
         "name_count": len(names),
     }
+
+
+def _page(found: list[tuple[Segment, np.ndarray]], wanted: np.ndarray) -> np.ndarray:
+    """Row, lane, depth, start and duration of some hits, given by their places among all."""
+    begins = np.cumsum([0, *(len(at) for _, at in found)])
+    page = np.zeros((5, len(wanted)), np.int64)
+    for (segment, at), first in zip(found, begins.tolist(), strict=False):
+        mine = np.flatnonzero((wanted >= first) & (wanted < first + len(at)))
+        event = at[wanted[mine] - first]
+        events = segment.events
+        columns = (event + segment.base, segment.lane[event], segment.depth[event], events.ts_ns[event])
+        page[:, mine] = np.stack([*columns, events.dur_ns[event]])
+    return page
 
 
 def _marks(timeline: Timeline, starts: np.ndarray, buckets: int) -> list[int]:
