@@ -1,12 +1,11 @@
-"""Leaves a reason in a worker's folder whose storage does not answer while the training ends.
+"""Leaves a reason in a worker's folder that cannot be written, or does not answer, while the training ends.
 
-``python -m stepscope.last_words FOLDER PARENT_PID DETAIL`` waits until the training is gone and the storage answers,
-some minutes at most: the writer thread, if it has had the time, has closed the recording, and there is nothing to add.
+``python -m stepscope.last_words FOLDER PARENT_PID DETAIL`` waits until the training is gone and the folder can be
+written, some minutes at most. Where the writer thread has closed the recording meanwhile, there is nothing to add.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+from stepscope.errors import StepscopeError
 from stepscope.store import WorkerFolder
 
 #: Seconds after which it gives up; the kernel ends it then even in the middle of a read that does not return.
@@ -44,13 +44,17 @@ def wait_and_tell(folder: WorkerFolder, parent: int, detail: str) -> None:
     ended_ns = time.time_ns()
     while os.getppid() == parent:
         time.sleep(_LOOK_S)
-    meta = folder.read_meta()
-    if meta.get("ended_ns") is None:
-        meta["notes"] = [*meta.get("notes", []), {"code": "recording_stopped", "count": 1, "detail": detail}]
-        meta["ended_ns"] = ended_ns
-        folder.write_meta(meta)
-    with contextlib.suppress(OSError):
-        (folder.path / ".reserve").unlink()
+    while folder.path.is_dir():
+        try:
+            meta = folder.read_meta()
+            if meta.get("ended_ns") is None:
+                meta["notes"] = [*meta.get("notes", []), {"code": "recording_stopped", "count": 1, "detail": detail}]
+                meta["ended_ns"] = ended_ns
+                folder.write_meta(meta)
+            (folder.path / ".reserve").unlink(missing_ok=True)
+            return
+        except (OSError, StepscopeError):
+            time.sleep(_LOOK_S)
 
 
 if __name__ == "__main__":

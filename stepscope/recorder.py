@@ -134,6 +134,7 @@ class Recorder:
         self._meta_dirty = False
         self._ending = False  # stop() was called
         self._stopping = False  # stop_soon() was called
+        self._is_unsaid = False  # why the recording ended could not be written
         self._reserve: Path | None = None  # a file that is given up for the last words on a full disk
 
     # -- called from training code ---------------------------------------------------------------
@@ -260,14 +261,17 @@ class Recorder:
                 "stepscope: %s did not answer for %.0f s; what was recorded last is lost if the process ends now.",
                 *(self.run, STOP_TIMEOUT_S),
             )
-            self._leave_last_words()
+            self._leave_last_words("The storage did not answer when the recording ended, so what came last is missing.")
+        elif self._is_unsaid:
+            said = {note.code: note.detail for note in self.notes.list()}
+            self._leave_last_words(said["recording_stopped"])
 
-    def _leave_last_words(self) -> None:
+    def _leave_last_words(self, detail: str) -> None:
         from stepscope.last_words import leave
 
         try:
             assert self.folder is not None
-            leave(self.folder, "The storage did not answer when the recording ended, so what came last is missing.")
+            leave(self.folder, detail)
         except Exception as error:
             log.debug("the reason will not be in the run: %s", error)
 
@@ -275,6 +279,9 @@ class Recorder:
         self.enabled = False
         self._free_reserve()
         self.meta["ended_ns"] = self.meta["ended_ns"] or time.time_ns()
+        if self._is_unsaid:
+            self._say_why()
+            return
         try:
             self._write_meta()
             if self._writer is not None:
@@ -301,6 +308,8 @@ class Recorder:
             self._flush()
             self._call_each(self.each_round)
             self._tell_stall(time.perf_counter_ns() - began)
+            if self._is_unsaid:
+                self._say_why()
             for waiting in flushed:
                 waiting.set()
             if self._stopping:
@@ -401,8 +410,14 @@ class Recorder:
         log.warning("stepscope %s in %s: %s. Training goes on without it.", what, self.run, error)
         self.notes.add("recording_stopped", f"The recorder {what}: {error}")
         self._free_reserve()
+        self._say_why()
+
+    def _say_why(self) -> None:
+        """Leave the reason in worker.json, now or when that can be written again."""
+        self._is_unsaid = True
         try:
             self._write_meta()
+            self._is_unsaid = False
         except Exception:
             log.debug("the reason could not be written to worker.json", exc_info=True)
 

@@ -26,12 +26,15 @@ _ATTRIBUTES = struct.Struct("=6Q10I")
 _READ = struct.Struct("=QQI")  # handle, offset, size
 _MAX_WRITE = 1 << 17
 _ROOT = 1
+#: SETATTR, MKDIR, UNLINK, RMDIR, RENAME, LINK, WRITE, CREATE, RENAME2
+_CHANGES = (4, 9, 10, 11, 12, 13, 16, 35, 45)
 
 
 class Files:
     """The answers to the kernel's requests, from a folder of another file system. Nothing is cached by the kernel."""
 
     def __init__(self, root: str) -> None:
+        self._error = f"{root}.error"
         self._paths = {_ROOT: root}
         self._nodes = {root: _ROOT}
         self.answers: dict[int, Callable[[int, bytes], bytes]] = {
@@ -58,6 +61,18 @@ class Files:
             35: self._create,
             45: lambda node, data: self._rename(node, data, 16),  # RENAME2
         }
+
+    def answer(self, opcode: int, node: int, data: bytes) -> bytes:
+        """
+        Raises:
+            OSError: it cannot be done.
+        """
+        if opcode not in self.answers:
+            raise OSError(errno.ENOSYS, "")
+        if opcode in _CHANGES and os.path.exists(self._error):
+            with open(self._error) as told:
+                raise OSError(int(told.read()), "")
+        return self.answers[opcode](node, data)
 
     def _child(self, node: int, name: bytes) -> str:
         return os.path.join(self._paths[node], name.split(b"\0")[0].decode())
@@ -164,7 +179,7 @@ def serve(folder: str, mountpoint: str) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"slow_disk", mountpoint.encode(), b"fuse", 6, options.encode()):  # nosuid, nodev
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    answers = Files(folder).answers
+    files = Files(folder)
     while True:
         try:
             request = os.read(device, _MAX_WRITE + 8192)
@@ -177,9 +192,7 @@ def serve(folder: str, mountpoint: str) -> None:
             continue
         code, body = 0, b""
         try:
-            if opcode not in answers:
-                raise OSError(errno.ENOSYS, "")
-            body = answers[opcode](node, request[_HEADER.size :])
+            body = files.answer(opcode, node, request[_HEADER.size :])
         except OSError as error:
             code = -(error.errno or errno.EIO)
         try:
@@ -205,6 +218,15 @@ class SlowDisk:
 
     def go_on(self) -> None:
         os.kill(self._server, signal.SIGCONT)
+
+    def fail(self, code: int) -> None:
+        """Let every change end with this error, such as ``errno.EROFS``, until ``heal``."""
+        beside = self.folder.with_suffix(".new")
+        beside.write_text(str(code))
+        os.replace(beside, self.folder.with_suffix(".error"))
+
+    def heal(self) -> None:
+        self.folder.with_suffix(".error").unlink()
 
 
 @contextmanager

@@ -1,23 +1,27 @@
-"""Storage that fails a recording: full, gone, read-only, or without an answer. The training goes on, the reason stays."""
+"""Storage that fails a recording: full, gone, read-only, without an answer. The training goes on, the reason stays."""
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import random
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 import stepscope.recorder as recorder_module
+from stepscope import last_words
 from stepscope.doctor import Diagnosis, examine
 from stepscope.recorder import Recorder
 from stepscope.runs import open_run
 from stepscope.schema import Kind
+from stepscope.store import WorkerFolder
 from tests.slow_disk import slow_disk
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -86,6 +90,52 @@ def disk(tmp_path):
         disk.go_on()
 
 
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EIO, errno.ESTALE], ids=errno.errorcode.get)
+def test_storage_that_cannot_be_written_any_more(disk, caplog, code):
+    recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
+    recorder.start()
+    record(recorder, 10)
+    recorder.flush()
+    disk.fail(code)
+    record(recorder, 10, first=10)
+    with caplog.at_level(logging.WARNING, "stepscope"):
+        recorder.flush()
+        record(recorder, 10, first=20)
+    assert not recorder.enabled
+    assert os.strerror(code) in caplog.text
+    disk.heal()
+    recorder.flush()
+    recorder.stop()
+    worker = only(disk.path / "run")
+    assert (worker.state, worker.last_step, worker.damage) == ("stopped", 9, [])
+    assert os.strerror(code) in worker.detail
+    assert len(caplog.records) == 1
+
+
+def test_a_reason_that_could_not_be_written_is_when_the_training_is_over(disk, monkeypatch):
+    left = []
+    monkeypatch.setattr(last_words, "leave", lambda folder, detail: left.append((folder, detail)))
+    recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
+    recorder.start()
+    disk.fail(errno.EROFS)
+    record(recorder, 10)
+    recorder.stop()
+    ((folder, detail),) = left
+    waits = threading.Thread(target=last_words.wait_and_tell, args=(folder, -1, detail))
+    waits.start()
+    waits.join(0.1)
+    assert waits.is_alive()
+    disk.heal()
+    waits.join(60)
+    assert only(disk.path / "run").state == "stopped"
+    assert os.strerror(errno.EROFS) in only(disk.path / "run").detail
+
+
+def test_nobody_waits_for_a_folder_that_is_gone(tmp_path):
+    last_words.wait_and_tell(WorkerFolder(tmp_path / "gone"), -1, "")
+    assert not (tmp_path / "gone").exists()
+
+
 def test_storage_that_stalls_costs_the_training_nothing_and_is_told(disk, monkeypatch):
     monkeypatch.setattr(recorder_module, "STALLED_NS", 200_000_000)
     recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
@@ -130,6 +180,7 @@ ENDS = """
 import sys
 import stepscope.recorder
 from stepscope.schema import Kind
+from stepscope.store import WorkerFolder
 
 stepscope.recorder.STOP_TIMEOUT_S = 0.2
 recorder = stepscope.recorder.Recorder(sys.argv[1], framework="pytorch", rank=0)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from code import InteractiveInterpreter
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+import stepscope_torch.profiler
 from stepscope.runs import open_run
 from stepscope.schema import Kind
 from stepscope_torch import Schedule
 from tests.torch.scenarios import SCENARIOS, STEPS, Unhooked, train_rank
 from tests.torch.test_processes import free_port
-from tests.torch.training import TRAINING_PHASES, Recording, profiler, read
+from tests.torch.training import TRAINING_PHASES, Recording, make_model, profiler, read, train
 
 
 @pytest.mark.filterwarnings("ignore:.*pin_memory.*")
@@ -69,3 +73,51 @@ def test_a_fork_trains_unrecorded_and_its_parent_goes_on(tmp_path):
 
 def train_in_fork(expected: list[float]) -> None:
     assert SCENARIOS["iterable_dataset"].outcome(Unhooked)[0] == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become somebody else")
+def test_who_may_not_write_to_the_folder_trains_unrecorded(tmp_path, caplog):
+    scenario = SCENARIOS["iterable_dataset"]
+    expected = scenario.outcome(Unhooked)[0]
+    child = torch.multiprocessing.get_context("fork").Process(target=train_as_nobody, args=(tmp_path, expected, caplog))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert not list(tmp_path.iterdir())
+
+
+def train_as_nobody(folder, expected, caplog) -> None:
+    os.setgid(65534)
+    os.setuid(65534)
+    assert SCENARIOS["iterable_dataset"].outcome(lambda model: profiler(folder / "run", model))[0] == expected
+    (told,) = caplog.records
+    assert "Permission denied" in told.getMessage()
+
+
+#: As one runs them in a notebook: started, stopped and started again in one process.
+CELLS = [
+    "model = make_model(); prof = hook(model); losses = []",
+    "prof.start(); losses += train(model, 8); prof.stop()",
+    "losses += train(model, 8)",
+    "prof.start(); losses += train(model, 8)",
+    "prof = hook(model); prof.start(); losses += train(model, 8)",  # run again without a stop
+    "prof.stop()",
+]
+
+
+def test_cells_of_a_notebook(tmp_path):
+    """A recording whose profiler is lost goes on: the next one is refused."""
+    outcomes = []
+    for hook in (lambda model: SimpleNamespace(start=int, stop=int), lambda model: profiler(tmp_path, model)):
+        names = {"hook": hook, "make_model": make_model, "train": train}
+        console = InteractiveInterpreter(names)
+        for cell in CELLS:
+            assert console.runsource(cell) is False
+        outcomes.append((names["losses"], names["model"].state_dict()))
+    assert stepscope_torch.profiler._running is not names["prof"]
+    stepscope_torch.profiler._running.stop()  # as at the end of the process
+    (expected, tensors), (losses, hooked) = outcomes
+    assert losses == expected
+    assert all(torch.equal(tensor, hooked[name]) for name, tensor in tensors.items())
+    recorded = [Recording(worker, worker.live()) for worker in open_run(tmp_path).workers]
+    assert [len(recording.complete_steps()) for recording in recorded] == [8, 16]
