@@ -69,7 +69,10 @@ class Args(Protocol):
         ...
 
     def integers(self, member: str, rows: np.ndarray | None = None) -> np.ndarray:
-        """A member (of ``_RawArgs``) of these rows, or of all, int64, ``NONE`` where it is no integer."""
+        """A member (of ``_RawArgs``) of these rows, or of all, int64, ``NONE`` where it is no integer.
+
+        ``external_id`` is ``old_external_id`` where the args have only that.
+        """
         ...
 
     def codes(self, table: ArgsTable, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
@@ -126,7 +129,11 @@ class TextArgs:
         if self._decoded is None:
             self._decoded = _decoded(self._texts)
         wanted = self._decoded if rows is None else [self._decoded[row] for row in rows.tolist()]
-        return _integers([getattr(each, member) for each in wanted])
+        values = _integers([getattr(each, member) for each in wanted])
+        if member == "external_id":
+            old = _integers([each.old_external_id for each in wanted])
+            values = np.where(values != NONE, values, old)
+        return values
 
     def codes(self, table: ArgsTable, kind: np.ndarray, on_device: np.ndarray) -> np.ndarray:
         args = text_column(self._texts)
@@ -161,10 +168,9 @@ def id_columns(
         lane_device, lane_stream: what pid and tid of each event stand for, if it lies on a device lane; taken
             where the args do not say.
     """
-    external = args.integers("external_id")
     columns = {
         "correlation": args.integers("correlation"),
-        "external_id": np.where(external != NONE, external, args.integers("old_external_id")),
+        "external_id": args.integers("external_id"),
         **{name: np.full(len(kind), NONE, np.int64) for name in ("device", "stream", "bytes")},
     }
     rows = np.flatnonzero(on_device)

@@ -115,9 +115,6 @@ class _Block:
             self.members = {member: values.copy() for member, values in members.items()}
             for member, values in self.members.items():
                 values[self.odd] = texts.integers(member)
-            old = texts.integers("old_external_id")
-            ids = self.members["external_id"]
-            ids[self.odd] = np.where(ids[self.odd] != NONE, ids[self.odd], old)
 
     def integers(self, member: str) -> np.ndarray:
         if member not in self.members:
@@ -130,7 +127,7 @@ class _Block:
         return TextArgs([self.text[begin : begin + size] or b"null" for begin, size in spans])
 
     def _sparse(self, member: str) -> np.ndarray:
-        """A column of the args of memory events; the scanner has put the two external ids together."""
+        """A column of the args of memory events."""
         values = np.full(len(self.flags), NONE, np.int64)
         place = {"memory_bytes": 1, "memory_device": 2, "memory_device_type": 3}.get(member)
         if place is not None:

@@ -19,7 +19,7 @@ from stepscope.schema import COLUMN_DTYPES
 from tests.builders import TraceBuilder
 
 #: What the mutations write: structure, escapes, numbers and members that the readers treat in ways of their own.
-_PIECES = (
+PIECES = (
     b'{', b'}', b'[', b']', b'"', b',', b':', b'\\', b'\n', b'\0', b' ', b'\t', b'0', b'-', b'.', b'e5', b'9' * 17,
     b'"\\u0041"', b'\\ud83d\\ude00', b'\\ud800', b'\xff', b'\xc3\xa9', b'{}', b'[]', b'null', b'true', b'NaN', b'1e3',
     b'-0.0005', b'12.3456789', b'"0x1f"', b'"7"', b'18446744073709551615', b'99999999999999999999', b'1.5',
@@ -117,12 +117,17 @@ def mutated(seed: int) -> bytes:
     data = bytearray(rich_trace(seed).json())
     start = data.index(b'"traceEvents"') if dice.random() < 0.9 else 0
     for _ in range(dice.choice((0, 1, 1, 1, 2, 3, 5))):
-        at = dice.randrange(start, len(data))
-        if dice.random() < 0.6:  # where a member may begin or a value stands, most pieces leave valid JSON
-            at = max(data.find(dice.choice((b'"', b": ", b'{"')), at), 0)
-            at += 2 if data[at : at + 2] == b": " else data[at : at + 1] == b"{"
-        removed = dice.choice((0, 0, 0, 1, 1, 2, 8, 40))
-        data[at : at + removed] = (
-            dice.choice(_PIECES) if dice.random() < 0.9 else bytes(dice.randrange(256) for _ in range(2))
-        )
+        mutate(data, start, dice)
     return bytes(data)
+
+
+def mutate(data: bytearray, start: int, dice: random.Random) -> None:
+    """Change a text of at least one byte in one place behind ``start``."""
+    at = dice.randrange(start, len(data))
+    if dice.random() < 0.6:  # where a member may begin or a value stands, most pieces leave valid JSON
+        at = max(data.find(dice.choice((b'"', b": ", b'{"')), at), 0)
+        at += 2 if data[at : at + 2] == b": " else data[at : at + 1] == b"{"
+    removed = dice.choice((0, 0, 0, 1, 1, 2, 8, 40))
+    data[at : at + removed] = (
+        dice.choice(PIECES) if dice.random() < 0.9 else bytes(dice.randrange(256) for _ in range(2))
+    )
