@@ -7,6 +7,7 @@ from typing import Any
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import Annotation
 from stepscope.analysis.collectives import Collective, Communication
+from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.device_timeline import DeviceTimeline
 from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.histogram import Histogram
@@ -43,6 +44,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Steps", "workers[].steps[]", "", Steps),
     ("Step activity", "workers[].steps[].activity_ns", "ns", activity_by_step),
     ("Step phases", "workers[].steps[].phase_ns", "ns", Phases),
+    ("Step phases on a device", "workers[].device_phases", "ns", device_phases),
     ("Step time of the run", "step_time_ns", "ns", step_time),
     ("Micro step time", "micro_step_time_ns, workers[].micro_step_time_ns", "ns", micro_step_time),
     ("Workers beside each other", "across_workers", "", AcrossWorkers),
@@ -102,6 +104,7 @@ def unit_of(name: str, default: str) -> str:
         **dict.fromkeys(("active", "idle", "active_by_index", "mean_by_index", "overlap"), "ratio"),
         "count": "",
         "samples": "",
+        "steps": "",
         "samples_per_s": "1/s",
         "complete": "true or false",
         "inferred": "true or false",

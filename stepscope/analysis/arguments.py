@@ -44,6 +44,12 @@ class MemoryArgs(msgspec.Struct, gc=False):
     allocator: object = msgspec.field(name="allocator_name", default=None)
 
 
+class QueueArgs(msgspec.Struct, gc=False):
+    """What the hook writes about a phase on a device."""
+
+    queue_ns: object = None
+
+
 class ScopeArgs(msgspec.Struct, gc=False):
     """What XPlane writes about where in the model a kernel comes from."""
 

@@ -63,16 +63,22 @@ def measured_of(analysis: Analysis, division: str) -> np.ndarray:
     return np.zeros(len(analysis.steps), bool) if analysis.phases is None else analysis.phases.measured
 
 
-def partition_of(analysis: Analysis, division: str, on_host: dict[str, np.ndarray] | None = None) -> Partition:
+def partition_of(
+    analysis: Analysis, division: str, on_host: dict[str, np.ndarray] | None = None, on_device: bool = False
+) -> Partition:
     """Every step divided by activity or by phase.
 
     Args:
+        on_device: phases as a device went through them, where they were recorded.
         on_host: activity of the host time of the steps, to divide that instead of their duration, which reaches to the
             end of the device work launched inside.
     """
     steps = analysis.steps
     assert steps is not None
     measured = measured_of(analysis, division)
+    if division == "phase" and on_device and (found := analysis.device_phases) is not None:
+        whole = np.where(found.measured, found.whole_ns, steps.duration_ns)
+        return Partition(PHASES, found.ns, found.measured, whole)
     if division == "phase":
         return Partition(PHASES, {} if analysis.phases is None else analysis.phases.ns, measured, steps.host_ns)
     if on_host is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.analysis.device_phases import DevicePhases
 from stepscope.analysis.phases import MicroSteps, Phases
 from stepscope.analysis.step_collectives import StepCollectives
 from stepscope.analysis.steps import Steps
@@ -20,7 +21,8 @@ class Analysis:
     ``summary`` is the worker's part of the contract without ``steps``, which stay in columns here: there may
     be millions. ``steps`` is None if that analysis failed. ``activity`` and ``phases`` have one entry a step;
     ``steps.deep`` and ``phases.measured`` tell where they hold. ``micro`` are the micro batches of the steps,
-    ``collectives`` the runs of collectives in them.
+    ``collectives`` the runs of collectives in them,
+    ``device_phases`` what a device did in them.
     """
 
     summary: dict[str, Any]
@@ -29,6 +31,7 @@ class Analysis:
     phases: Phases | None
     micro: MicroSteps | None
     collectives: StepCollectives | None
+    device_phases: DevicePhases | None = None
 
     def step_rows(self) -> list[dict[str, Any]] | None:
         """The steps of the contract, one dictionary each."""

@@ -16,7 +16,7 @@ from stepscope.runs import Worker
 from stepscope.summary.analysed import Analysis
 
 #: Raise it when the format changes.
-_VERSION = 2
+_VERSION = 3
 FILE_NAME = "analysis.zst"
 #: What is larger unpacked is not kept: a run of millions of steps.
 _MOST_BYTES = 256 << 20

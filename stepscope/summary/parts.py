@@ -11,6 +11,7 @@ import numpy as np
 from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.capture import Capture
 from stepscope.analysis.collectives import CollectiveRuns, collective_runs, communication
+from stepscope.analysis.device_phases import DevicePhases
 from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
 from stepscope.analysis.idle import KERNEL_WAIT_THRESHOLD_NS, idle_by_device, idle_by_stream
 from stepscope.analysis.launches import Links
@@ -84,6 +85,14 @@ def phases_of(live: Events, rows: PhaseRows, steps: Steps) -> Phases:
     """A step that only a deep window saw beside an always-on stream has no phases: the stream lost its part."""
     phases = partition(rows, steps)
     return replace(phases, measured=phases.measured & steps.from_live) if len(live) else phases
+
+
+def device_phases_part(found: DevicePhases | None) -> dict[str, Any] | None:
+    """The sums over the steps that were timed on a device, and how many there are."""
+    if found is None:
+        return None
+    sums = {name: int(values[found.measured].sum()) for name, values in found.ns.items()}
+    return {"steps": int(found.measured.sum()), "total_ns": sums, "queue_p50_ns": found.queue_p50_ns}
 
 
 def devices_of(windows: list[Window], meta: dict[str, Any]) -> list[Device]:

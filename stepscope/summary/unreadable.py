@@ -31,6 +31,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "steps": [],
         "activity_total_ns": None,
         "phase_total_ns": None,
+        "device_phases": None,
         "gpu": [],
         "timeline_ns": fields_of(DeviceTimeline, None),
         "idle": None,

@@ -11,6 +11,7 @@ from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import annotation_times
 from stepscope.analysis.autograd import link_backward
 from stepscope.analysis.capture import merge
+from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.gpu import gpus
 from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import (
@@ -59,6 +60,7 @@ from stepscope.summary.parts import (
     collectives_of,
     communication_part,
     coverage_of,
+    device_phases_part,
     devices_of,
     fields_of,
     idle_part,
@@ -149,6 +151,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     activity = attempt("step activity", activity_by_step, events, steps)
     phase_rows = attempt("step phases", phase_rows_of, live, capture, steps, links, backward, meta.get("phases", ()))
     phases = attempt("step phases", phases_of, live, phase_rows, steps)
+    on_device = None if steps is None else attempt("device phases", lambda rows: device_phases(rows, steps), live)
     micro = attempt("micro steps", micro_steps, phase_rows, steps)
     loaded = attempt("the loader", loader, events, meta)
     loaded = attempt("the batch size", with_shapes, loaded, events, steps) or loaded
@@ -172,6 +175,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "steps": None,
         "activity_total_ns": None if steps is None else totals(activity, ACTIVITIES, steps.deep),
         "phase_total_ns": None if phases is None else totals(phases.ns, PHASES, phases.measured),
+        "device_phases": device_phases_part(on_device),
         "gpu": plain(gpu_list),
         "timeline_ns": timeline,
         "idle": idle,
@@ -199,7 +203,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "micro_step_time_ns": micro_step_time([(steps, micro)]),
     }
     judge(summary, notes.list())
-    analysis = Analysis(summary, steps, activity, phases, micro, in_steps)
+    analysis = Analysis(summary, steps, activity, phases, micro, in_steps, on_device)
     add_findings(worker, analysis, limits)
     return analysis
 

@@ -82,7 +82,7 @@ class StepRoutes(WorkerRoutes):
                 return json_answer({"count": 0})
             rows = chosen_rows(analysis, chosen)
             work = self._work(session, worker, analysis) if on_host and by == "activity" else None
-            partition = partition_of(analysis, by, None if work is None else work.host_activity)
+            partition = partition_of(analysis, by, None if work is None else work.host_activity, on_device=not on_host)
             until = len(rows) if end is None else min(end, len(rows))
             return json_answer(bars(steps, rows, partition, share, min(begin, until), until, most))
 
@@ -98,7 +98,7 @@ class StepRoutes(WorkerRoutes):
             if analysis.steps is None:
                 raise Problem(404, "The steps of this worker could not be analysed; its notes tell why.")
             work = self._work(session, worker, analysis) if on_host and by == "activity" else None
-            partition = partition_of(analysis, by, None if work is None else work.host_activity)
+            partition = partition_of(analysis, by, None if work is None else work.host_activity, on_device=not on_host)
             return json_answer(statistics(analysis.steps, chosen_rows(analysis, chosen), partition))
 
         return str(summary.updated_ns), made

@@ -56,6 +56,20 @@ def test_bars_and_statistics(logdir: Path) -> None:
     assert told["histogram"]["count"][-1:] == [6]
 
 
+def test_phases_as_a_device_went_through_them(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "exp")
+    for i in range(2):
+        at = 1000 + 100 * i
+        run.step(i, at, 100, forward=(at, 60))
+        run.span(Kind.DEVICE_ANNOTATION, "forward", at + 20, 50, i, tid=0, args={"queue_ns": 20_000})
+    run.end()
+    bars = ask(tmp_path, "steps/bars", by="phase")
+    assert (bars["parts"], bars["mean"]) == ({"forward": [50_000, 50_000], "other": [50_000, 0]}, [100_000, 50_000])
+    assert ask(tmp_path, "steps/bars", by="phase", host=1)["parts"]["forward"] == [60_000, 60_000]
+    told = ask(tmp_path, "summary")["worker"]["device_phases"]
+    assert told == {"steps": 2, "total_ns": {"forward": 100_000, "other": 50_000}, "queue_p50_ns": 20_000}
+
+
 def test_one_step_beside_the_others(logdir: Path) -> None:
     told = ask(logdir, "steps/compare", step=2)
     assert [(d["name"], d["delta_ns"]) for d in told["device_work"]["rows"]] == [("gemm", 10_000)]

@@ -302,6 +302,7 @@ export interface WorkerSummary {
   throughput: { batch_size: number; batch_size_from: string | null; samples_per_s: number } | null;
   activity_total_ns: Record<string, number | null> | null;
   phase_total_ns: Record<string, number | null> | null;
+  device_phases: { steps: number; total_ns: Record<string, number>; queue_p50_ns: number | null } | null;
   gpu: GpuSummary[] | null;
   gpu_count: number | null;
   idle: Idle | null;

@@ -105,6 +105,8 @@ export const DEFINITIONS = {
   gpuActivity:
     "Durations of kernels, copies and fills on the devices, and of synchronisation: the device's own records, or the host's synchronising calls where the source writes none.",
   activitySync: "Waiting for a device or a stream: device records, or the host's calls where there are none.",
+  devicePhases:
+    "Between CUDA events around forward, backward and optimizer on the current stream. A step reaches from where the GPU reached its first phase to where it reached the first one of the next step; other is what lies between phases. Not verified on a GPU.",
   phases:
     "Where the host time of the steps went, by phase of the training loop. The phases of a step sum to its host duration.",
   activity:

@@ -15,6 +15,7 @@ test("what the panels show survives the address", () => {
     histograms: ['step "1", <b>\n', "‮evil", "=cmd|x"],
     findings: ["input_bound", "dominant_kernel"],
     host: true,
+    device: true,
     range: { first: 3, last: 1_000_000 },
     step: 12,
     flame: "host",

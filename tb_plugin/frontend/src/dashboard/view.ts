@@ -10,6 +10,7 @@ export interface DashboardView {
   histograms: readonly string[]; // names of annotations
   findings: readonly string[]; // rules whose findings are open
   host: boolean; // steps end with their marker instead of their device work
+  device: boolean; // phases as a device went through them
   range: Range | null; // the steps that the statistics are of
   step: number | null; // position of the step that is compared with the usual one
   flame: "device" | "host" | null; // null: what the capture has
@@ -34,6 +35,7 @@ export const INITIAL_DASHBOARD: DashboardView = {
   histograms: [],
   findings: [],
   host: false,
+  device: false,
   range: null,
   step: null,
   flame: null,
@@ -56,6 +58,7 @@ export function decodeDashboard(get: (key: string) => string | null): DashboardV
       MOST_FINDINGS,
     ),
     host: get("host") === "1",
+    device: get("device") === "1",
     range: decodeRange(get("range")),
     step: position(get("step")),
     flame: flame === "device" || flame === "host" ? flame : null,
@@ -71,6 +74,7 @@ export function encodeDashboard(view: DashboardView): [string, string | null][] 
     ["hist", jsonList(view.histograms)],
     ["finding", view.findings.join(",") || null],
     ["host", view.host ? "1" : null],
+    ["device", view.device ? "1" : null],
     ["range", view.range && `${view.range.first}-${view.range.last}`],
     ["step", view.step === null ? null : String(view.step)],
     ["flame", view.flame],

@@ -65,7 +65,8 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
   const partial = within > 0 && within < all;
   const only = partial && (nav.value.steps ?? (by === "activity" ? "deep" : "all")) === "deep";
   const share = nav.value.scale === "share";
-  const host = dashboard.host || by === "phase";
+  const timedOnDevice = answer.worker.device_phases !== null;
+  const host = by === "phase" ? !(dashboard.device && timedOnDevice) : dashboard.host;
   const marked = among ? nav.value.area : null;
   const base: Chosen = {
     only: only ? by : "all",
@@ -108,6 +109,7 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
           only={only}
           partial={partial}
           host={host}
+          timedOnDevice={timedOnDevice}
         />
         {marked && drawn && (
           <button
@@ -210,6 +212,7 @@ function Controls(props: {
   by: By;
   share: boolean;
   host: boolean;
+  timedOnDevice: boolean; // phases
   all: number;
   deep: number;
   phased: number;
@@ -249,18 +252,20 @@ function Controls(props: {
         onChoose={(value) => adjust({ scale: value as "absolute" | "share" })}
       />
       <Toggle
-        label="A step ends with"
+        label={by === "phase" ? "Phases of" : "A step ends with"}
         value={props.host ? "host" : "device"}
         choices={[
           {
             value: "device",
-            label: "Device end",
-            title: DEFINITIONS.stepDuration,
-            off: by === "phase" && "Phases divide the host time of a step",
+            label: by === "phase" ? "Device" : "Device end",
+            title: by === "phase" ? DEFINITIONS.devicePhases : DEFINITIONS.stepDuration,
+            off: by === "phase" && !props.timedOnDevice && "Phases were timed on the host only",
           },
-          { value: "host", label: "Host end", title: DEFINITIONS.stepHost },
+          { value: "host", label: by === "phase" ? "Host" : "Host end", title: DEFINITIONS.stepHost },
         ]}
-        onChoose={(value) => adjustDashboard({ host: value === "host" })}
+        onChoose={(value) =>
+          adjustDashboard(by === "phase" ? { device: value === "device" } : { host: value === "host" })
+        }
       />
       {props.partial && (
         <Toggle

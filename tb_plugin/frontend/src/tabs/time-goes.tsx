@@ -4,10 +4,10 @@ import type { JSX } from "preact";
 import type { Coverage, WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { duration, plural } from "../format";
-import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity } from "../kinds";
+import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity, type Phase } from "../kinds";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { theme } from "../state";
-import { sharesOf } from "../steps";
+import { sharesOf, type Share } from "../steps";
 import { partsData, StackedBar } from "../ui/bar";
 import { Card } from "../ui/card";
 import { Absent } from "../ui/states";
@@ -67,14 +67,17 @@ function TimeBars(props: { worker: WorkerSummary; count: number; coverage: Cover
   const { worker, count, coverage } = props;
   const phases = { steps: coverage?.phased_steps ?? 0, ...sharesOf(worker.phase_total_ns, PHASES) };
   const activity = { steps: coverage?.deep_steps ?? 0, ...sharesOf(worker.activity_total_ns, ACTIVITIES) };
+  const onDevice = { steps: worker.device_phases?.steps ?? 0, ...sharesOf(worker.device_phases?.total_ns, PHASES) };
   const phaseColors = PHASE_COLORS[theme.value];
   const activityColors = ACTIVITY_COLORS[theme.value];
-  const phaseParts = phases.shares.map((share) => ({
+  const phasePart = (share: Share<Phase>) => ({
     ...share,
     label: PHASE_LABELS[share.key],
     title: DEFINITIONS.phaseNames[share.key],
     color: phaseColors[share.key],
-  }));
+  });
+  const phaseParts = phases.shares.map(phasePart);
+  const deviceParts = onDevice.shares.map((share) => ({ ...phasePart(share), title: DEFINITIONS.devicePhases }));
   const activityParts = activity.shares.map((share) => ({
     ...share,
     label: ACTIVITY_LABELS[share.key],
@@ -102,6 +105,17 @@ function TimeBars(props: { worker: WorkerSummary; count: number; coverage: Cover
               Phases were not recorded. The PyTorch hook and the Keras callback record them; an imported trace has none.
             </Absent>
           )}
+        </Card>
+      )}
+      {onDevice.total_ns > 0 && (
+        <Card
+          title="Where the time goes: phases on the GPU"
+          definition={DEFINITIONS.devicePhases}
+          basis={`Device time of ${all(onDevice.steps)}${plural(onDevice.steps, "step")}, ${duration(onDevice.total_ns)} in all. Median lag of the GPU behind the host at a phase's begin: ${duration(worker.device_phases?.queue_p50_ns)}.`}
+          data={() => partsData("Phase", deviceParts, onDevice.steps)}
+          isTable
+        >
+          <StackedBar name="Phase" testId="device-phase" perStep={onDevice.steps} parts={deviceParts} />
         </Card>
       )}
       <Card
