@@ -67,7 +67,7 @@ class RowIndex:
             self._cut_by_edges(a, b, edges, pixel_ns)
             for a, b in zip(lo[crowded].tolist(), hi[crowded].tolist(), strict=True)
         ]
-        first = np.sort(np.concatenate(cuts))
+        first = np.sort(np.concatenate(cuts), kind="stable")  # merges what is sorted already
         at = np.searchsorted(lo, first, "right") - 1  # rows follow one another in the table
         last = np.minimum(np.append(first[1:], len(self.ts_ns)), hi[at])
         longest = self._longest.positions(first, last)
@@ -116,7 +116,7 @@ class RowIndex:
         """The same for one range, by looking up the pixel edges and the wide slices only."""
         cuts = lo + np.searchsorted(self.ts_ns[lo:hi], edges)
         wide = self._longest.at_least(pixel_ns, lo, hi)
-        cuts = np.sort(np.concatenate(([lo], cuts, wide, wide + 1)))
+        cuts = np.sort(np.concatenate(([lo], cuts, wide, wide + 1)), kind="stable")
         keep = (cuts >= lo) & (cuts < hi)
         keep[1:] &= cuts[1:] != cuts[:-1]
         return cuts[keep]

@@ -6,6 +6,7 @@ import numpy as np
 
 from stepscope.analysis.groups import apart
 from stepscope.analysis.nesting import outer_first
+from stepscope.analysis.order import stable_order
 from stepscope.schema import NONE, Events
 
 _MOST_STEPS_BACK = 10_000
@@ -29,13 +30,13 @@ def innermost(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarra
     )
     order = outer_first(events, slices, start[:n], end[:n])
     starts, ends = start[:n][order], end[:n][order]
-    closed = np.sort(ends)
+    closed = np.sort(ends, kind="stable")
     depth = np.arange(n) - np.searchsorted(closed, starts, "right")
     at = start[n:]
     begun = np.searchsorted(starts, at, "right")
     level = begun - np.searchsorted(closed, at, "right") - 1  # that of the innermost open slice, counted from 0
     # The last slice of this level that began: one search in (level, position) order.
-    by_level = np.argsort(depth, kind="stable")
+    by_level = stable_order(depth)
     keys = depth[by_level] * n + by_level
     found = np.maximum(np.searchsorted(keys, level * n + begun - 1, "right") - 1, 0)
     candidate = by_level[found]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.analysis.order import coded, stable_order
+
 
 class Groups:
     """Rows grouped by an integer key.
@@ -12,7 +14,7 @@ class Groups:
     """
 
     def __init__(self, keys: np.ndarray) -> None:
-        self._order = np.argsort(keys, kind="stable")
+        self._order = stable_order(keys)
         ordered = keys[self._order]
         new = np.ones(len(ordered), bool)
         new[1:] = ordered[1:] != ordered[:-1]
@@ -45,7 +47,8 @@ class Groups:
 
     def nearest_rank(self, values: np.ndarray, *percents: int) -> list[np.ndarray]:
         """The percentiles of each group, as ``percentiles.nearest_rank`` defines them."""
-        ordered = values[np.lexsort((values, self.of))]
+        order = np.argsort(values)
+        ordered = values[order[stable_order(self.of[order])]]
         return [ordered[self._starts + np.maximum(-(-p * self.count // 100), 1) - 1] for p in percents]
 
     def values(self, index: int, values: np.ndarray) -> np.ndarray:
@@ -68,7 +71,7 @@ def apart(group: np.ndarray, start_ns: np.ndarray, end_ns: np.ndarray) -> tuple[
     """
     if len(start_ns) == 0:
         return start_ns, end_ns
-    code = np.unique(group, return_inverse=True)[1].reshape(-1)
+    code = coded(group)[1]
     low, high = int(start_ns.min()), int(max(end_ns.max(), start_ns.max()))
     stretch = high - low + 3
     if (int(code.max()) + 1) * stretch >= 1 << 62:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.groups import apart
+from stepscope.analysis.order import by_first, stable_order, tied
 from stepscope.schema import NONE, Events
 
 #: Starts and durations are rounded to the source's own unit, which is never coarser than this.
@@ -65,9 +66,9 @@ def nest(events: Events, rows: np.ndarray) -> Nest:
     rows, start, end = rows[order], start[order], end[order]
     n = len(rows)
     position = np.arange(n)
-    depth = position - np.searchsorted(np.sort(end), start, "right")
+    depth = position - np.searchsorted(np.sort(end, kind="stable"), start, "right")
     # The parent is the last earlier slice one level up: one search in (depth, position) order.
-    by_depth = np.argsort(depth, kind="stable")
+    by_depth = stable_order(depth)
     keys = depth[by_depth] * n + by_depth
     found = np.searchsorted(keys, (depth - 1) * n + position, "right") - 1
     parent = np.full(n, NONE, np.int64)
@@ -87,12 +88,13 @@ def outer_first(events: Events, rows: np.ndarray, start: np.ndarray, end: np.nda
     Of slices with the same span the one that was laid out first, entered first, or has the first name is the
     outer one, in whatever order rows and names come.
     """
-    keys = (events.external_id[rows], events.depth[rows], -end, start)
-    order = np.lexsort(keys)
-    if any_equal(order, keys):
+    keys = (start, -end, events.depth[rows], events.external_id[rows])
+    order = by_first(*keys)
+    ties = order[tied(start[order])]
+    if any_equal(ties, keys[::-1]):
         text = np.array(events.names, dtype=object)
         rank = np.unique(text, return_inverse=True)[1].reshape(-1)
-        order = np.lexsort((rank[events.name[rows]], *keys))
+        order = by_first(*keys, rank[events.name[rows]])
     return order
 
 

@@ -95,8 +95,8 @@ def partition(rows: PhaseRows, steps: Steps) -> Phases:
         ts, stop = rows.start_ns[mine], rows.end_ns[mine]
         for name, own in _exclusive(ts, stop, rows.phase[mine]):
             totals[name][here] += intervals.length_within(own, start[here], end[here])
-        begun = np.searchsorted(np.sort(ts), end[here], "left")
-        ended = np.searchsorted(np.sort(stop), start[here], "right")
+        begun = np.searchsorted(np.sort(ts, kind="stable"), end[here], "left")
+        ended = np.searchsorted(np.sort(stop, kind="stable"), start[here], "right")
         measured[here] = begun > ended
     rest = steps.host_ns.copy()
     for name in PHASES[:-1]:
@@ -153,7 +153,7 @@ def _exclusive(ts: np.ndarray, stop: np.ndarray, phase: np.ndarray) -> list[tupl
     """Disjoint sets in which each moment belongs to the phase that started last around it."""
     order = np.lexsort((phase, -stop, ts))
     ts, stop, phase = ts[order], stop[order], phase[order]
-    depth = np.arange(len(ts)) - np.searchsorted(np.sort(stop), ts, "right")
+    depth = np.arange(len(ts)) - np.searchsorted(np.sort(stop, kind="stable"), ts, "right")
     key = -depth * len(PHASES) + phase  # the deepest level first; a level holds few phases
     keys = np.unique(key).tolist()
     sets = [intervals.union(ts[key == k], stop[key == k]) for k in keys]

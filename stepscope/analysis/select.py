@@ -5,18 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.analysis import intervals
+from stepscope.analysis.order import coded
 from stepscope.schema import DEVICE_WORK, NONE, Events, Kind
 
 
 def on_host(events: Events) -> np.ndarray:
     """Mask of the rows that lie on host lanes."""
-    host = np.array([lane.device == NONE and lane.type != "stream" for lane in events.lanes], dtype=bool)
-    return host[events.lane] if len(host) else np.zeros(len(events), bool)
+    return _host_lanes(events)[events.lane]
+
+
+def _host_lanes(events: Events) -> np.ndarray:
+    """Mask of the lanes; those that rows of no lane point to are none of the host."""
+    return np.array([*(lane.device == NONE and lane.type != "stream" for lane in events.lanes), False], dtype=bool)
 
 
 def host_rows(events: Events, *kinds: Kind) -> np.ndarray:
     """Indices of the host rows of these kinds."""
-    return np.flatnonzero(events.of_kind(*kinds) & on_host(events))
+    rows = np.flatnonzero(events.of_kind(*kinds))
+    return rows[_host_lanes(events)[events.lane[rows]]]
 
 
 def device_work(events: Events) -> np.ndarray:
@@ -38,10 +44,10 @@ def queue_of(events: Events, rows: np.ndarray) -> np.ndarray:
 
     The lane stands in for the stream where the source names none.
     """
-    stream = np.unique(events.stream[rows], return_inverse=True)[1]
+    stream = coded(events.stream[rows])[1]
     named = events.stream[rows] != NONE
     stream = np.where(named, stream, len(rows) + events.lane[rows])
-    device = np.unique(device_of(events, rows), return_inverse=True)[1]
+    device = coded(device_of(events, rows))[1]
     return device * (len(rows) + len(events.lanes) + 1) + stream
 
 

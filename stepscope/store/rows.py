@@ -80,7 +80,7 @@ def _open_at_start(ts: np.ndarray, end: np.ndarray) -> np.ndarray:
     """How many slices of the lane are open where each begins; the slices sorted by (ts, -dur)."""
     if not np.any(ts[1:] < end[:-1]):  # one after the other, as on most streams
         return np.zeros(len(ts), COLUMN_DTYPES["depth"])
-    return _as_depth(np.arange(len(ts)) - np.searchsorted(np.sort(end), ts, "right"))
+    return _as_depth(np.arange(len(ts)) - np.searchsorted(np.sort(end, kind="stable"), ts, "right"))
 
 
 def _overlap(depth: np.ndarray, ts: np.ndarray, end: np.ndarray) -> bool:

@@ -15,6 +15,7 @@ from stepscope.analysis.kernel_runs import KernelRuns, kernel_runs
 from stepscope.analysis.launches import Launches, LaunchTimes, Links, launch_times, launches, link
 from stepscope.analysis.modules import Owners, module_owners
 from stepscope.analysis.operators import Calls, operator_calls
+from stepscope.analysis.order import coded
 from stepscope.analysis.queues import QueueOrder, queue_order
 from stepscope.analysis.select import device_of
 from stepscope.schema import NONE, Device, Events, Lane
@@ -129,12 +130,11 @@ class Source:
         """For each row of device work the number of its device and stream, and what these are called."""
         device = device_of(self.events, rows)
         stream = np.where(self.events.stream[rows] != NONE, self.events.stream[rows], -2 - self.events.lane[rows])
-        pairs, code = np.unique(np.stack((device, stream)), axis=1, return_inverse=True)
-        names = [
-            f"GPU {d}, stream {s}" if s >= 0 else f"GPU {d}, {self.events.lanes[-2 - s].name}"
-            for d, s in pairs.T.tolist()
-        ]
-        return code.reshape(-1), names
+        streams, of_stream = coded(stream)
+        pairs, code = coded(device * len(streams) + of_stream)  # by device, then stream
+        told = [(pair // len(streams), int(streams[pair % len(streams)])) for pair in pairs.tolist()]
+        names = [f"GPU {d}, stream {s}" if s >= 0 else f"GPU {d}, {self.events.lanes[-2 - s].name}" for d, s in told]
+        return code, names
 
     @cached_property
     def thread_names(self) -> list[str]:
