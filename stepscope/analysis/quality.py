@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from stepscope.analysis.capture import Capture
 from stepscope.analysis.launches import Launches, Links
 from stepscope.analysis.memory import DeviceMemory
 from stepscope.analysis.operators import Calls
+from stepscope.analysis.select import device_of, device_work
 from stepscope.analysis.steps import Steps
 from stepscope.schema import NONE, Events, Kind, Note, Notes
 
@@ -56,6 +57,8 @@ CODES = {
     "clock_skew": "Device work starts before its launch call: the clocks of host and device disagree.",
     "clock_step": "The wall clock was set during the run; times before and after differ.",
     "clock_unknown": "The file does not tell what time its events are counted from; they start at 0, durations hold.",
+    "device_numbering": "Allocators and device work number the devices otherwise; memory and work of one GPU stand "
+    "under two numbers.",
     "requested_but_absent": "The capture asked for data that are not there; their numbers are null or too low.",
     "window_postponed": "Another profiler was active when a deep window was due, or broke one off.",
     "flight_recorder": "A deep window opened by itself after a slow step or a loss that is no number; its steps are "
@@ -142,7 +145,28 @@ def memory_notes(found: Sequence[DeviceMemory] | None, events: Events) -> list[N
         "The source does not tell how much is allocated in all; memory levels are lower bounds.",
         sum(m.allocations + m.frees for m in found or () if not m.is_absolute),
     )
+    differently = numbered_differently([m.device for m in found or ()], events)
+    if differently is not None:
+        notes.add("device_numbering", differently)
     return notes.list()
+
+
+def numbered_differently(memory: Iterable[int | None], events: Events) -> str | None:
+    """A sentence where no device of an allocator is one that work ran on; None where the numbers fit.
+
+    Args:
+        memory: device of each allocator, None for the host.
+        events: with the device work.
+    """
+    told = {device for device in memory if device is not None}
+    work = set(np.unique(device_of(events, device_work(events))).tolist())
+    if not told or not work or told & work:
+        return None
+    names, where = (", ".join(f"GPU {i}" for i in sorted(of)) for of in (told, work))
+    return (
+        f"The allocator tells of {names}, the device work of {where}: they count the devices differently, as on ROCm, "
+        "and may mean the same ones."
+    )
 
 
 def launch_notes(capture: Capture, links: Links, launched: Launches) -> list[Note]:

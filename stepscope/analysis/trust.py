@@ -67,6 +67,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "run_without_launch": ("steps", "launches", "operators", "modules"),
     "guessed_thread": ("operators", "modules", "phases"),
     "relative_memory": ("memory",),
+    "device_numbering": ("memory",),
     "clock_skew": ("launches",),
     "clock_step": ("steps", "phases", "the time of day"),
     "clock_unknown": ("the time of day",),

@@ -18,6 +18,7 @@ from stepscope.analysis.memory_moments import (
     outliving,
     step_levels,
 )
+from stepscope.analysis.quality import numbered_differently
 from stepscope.tables import Tables
 from stepscope.tables.allocations import allocator_name
 from stepscope_tensorboard.answers import Problem, json_answer, or_null
@@ -67,6 +68,7 @@ def curve_impl(tables: Tables, of: int, t0: int | None, t1: int | None, points: 
         "why_empty": tables.table("allocations").why_empty(),
         "allocators": [_about(a, found, tables) for a in found],
         "of": of,
+        "numbering": numbered_differently([a.device for a in found], tables.source.events),
     }
     if not found:
         return answer

@@ -6,6 +6,7 @@ from stepscope.analysis.autograd import link_backward
 from stepscope.analysis.capture import merge
 from stepscope.analysis.memory import MAX_ENTRIES, MAX_LARGEST, MAX_POINTS, memory
 from stepscope.analysis.modules import module_owners
+from stepscope.analysis.quality import numbered_differently
 from tests.builders import T0_NS, TraceBuilder
 
 
@@ -26,6 +27,22 @@ def of(*traces, modules=False):
 
 def curve(found):
     return [((t - T0_NS) // 1000, n) for t, n in zip(found.curve.ts_ns, found.curve.allocated, strict=True)]
+
+
+class TestNumbers:
+    def told(self, memory_of, work_on):
+        trace = record(TraceBuilder(), 10, 100, 1, total=1100, device=memory_of)
+        if work_on is not None:
+            trace.kernel("k", 20, 5, device=work_on)
+        events = trace.window().events
+        return numbered_differently([m.device for m in memory(merge([events]))], events)
+
+    def test_devices_that_are_counted_differently_are_told(self):
+        assert self.told(0, 2).startswith("The allocator tells of GPU 0, the device work of GPU 2:")
+
+    @pytest.mark.parametrize(("memory_of", "work_on"), [(2, 2), (None, 2), (0, None)])
+    def test_nothing_where_they_fit_or_one_is_not_there(self, memory_of, work_on):
+        assert self.told(memory_of, work_on) is None
 
 
 class TestLevels:

@@ -90,8 +90,9 @@ export const DEFINITIONS = {
     CPU: "CPU time used by any process, all cores of the host together, as a share of their capacity; I/O wait is time in which a core was idle while I/O was outstanding (Linux). A sample stands for the time since the one before it; a point is the mean of its samples, the band reaches from the least to the largest.",
     "Process CPU":
       "Cores that the training process and its children kept busy: 1 is one core. Dashed: what the container's limit allows.",
-    GPU: "Share of the driver's own sampling period in which at least one kernel ran.",
-    "GPU memory": "Memory of the GPU in use by any process, as the driver reports it. Dashed: what it has.",
+    GPU: "Share of the driver's own sampling period in which at least one kernel ran. GPUs have the numbers of the driver (NVML), which CUDA_VISIBLE_DEVICES does not change.",
+    "GPU memory":
+      "Memory of the GPU in use by any process, as the driver reports it, which numbers the GPUs. Dashed: what it has.",
     Memory:
       "Host memory in use (total less available), of the training process and its children (resident sets; shared pages count in each), and of the container without file cache. Dashed: what there is, or the container's limit.",
     Network: "Bytes a second of the hardware interfaces of the host, else of all but loopback. RDMA is not in it.",

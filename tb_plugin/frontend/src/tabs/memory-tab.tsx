@@ -129,11 +129,14 @@ function Allocators({
         <Card
           title={`Memory of ${allocator.name}`}
           definition={DEFINITIONS.memory}
-          basis={
+          basis={[
             allocator.is_absolute
               ? "In the deep windows, as the framework's allocator recorded it."
-              : "In the deep windows. The source tells changes only: the lowest level of a window counts as 0."
-          }
+              : "In the deep windows. The source tells changes only: the lowest level of a window counts as 0.",
+            allocator.name.startsWith("GPU") && answer.numbering,
+          ]
+            .filter(Boolean)
+            .join(" ")}
           data={() => linesData(lines)}
           testId="memory-curve"
         >

@@ -21,6 +21,7 @@ export interface AllocatorInfo {
 export interface CurveAnswer {
   origin_ns: string;
   why_empty: string | null;
+  numbering: string | null; // why the devices of allocators are not those that work ran on
   allocators: AllocatorInfo[];
   of: number;
   t0?: number; // these are there with an allocator
