@@ -10,12 +10,13 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from stepscope.errors import StepscopeError
+from stepscope_tensorboard.ahead_routes import AheadRoutes
 from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
 from stepscope_tensorboard.control_routes import ControlRoutes
 from stepscope_tensorboard.data_routes import DataRoutes
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
-from stepscope_tensorboard.logdirs import Root
+from stepscope_tensorboard.logdirs import Root, elsewhere
 from stepscope_tensorboard.memory_routes import MemoryRoutes
 from stepscope_tensorboard.panel_routes import PanelRoutes
 from stepscope_tensorboard.parameters import Parameters
@@ -61,6 +62,7 @@ class Api:
             **DataRoutes(*of_worker).routes(),
             **MemoryRoutes(*of_worker).routes(),
             **ResourceRoutes(*of_worker).routes(),
+            **AheadRoutes(*of_worker).routes(),
             **control.routes(),
         }
         self.posts = control.posts()
@@ -72,8 +74,7 @@ class Api:
             if handler is None:
                 raise Problem(404, f"There is no route {route!r}.")
             if all(root.path is None for root in self._roots) and self._roots:
-                text = ", ".join(root.text for root in self._roots)
-                raise Problem(400, f"stepscope reads local folders only, and {text} is none; copy or mount it.")
+                raise Problem(400, elsewhere(self._roots))
             version, make = handler(Parameters(query))
             etag = None if version is None else self._etag(route, query, version)
             if etag is not None and etag == known_etag:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,21 @@ def roots(logdir: str | None, logdir_spec: str | None) -> list[Root]:
             name, _, path = part.partition(":")
         found.append(_root(path, name))
     return found
+
+
+#: What copies a folder of each kind here.
+_COPIES = {"s3": "aws s3 sync", "gs": "gcloud storage rsync -r", "az": "azcopy sync", "hdfs": "hadoop fs -get"}
+
+
+def elsewhere(found: Sequence[Root]) -> str:
+    """What to do about folders that are none of this machine."""
+    text = ", ".join(root.text for root in found)
+    copy = _COPIES.get(found[0].text.partition("://")[0].lower())
+    how = f"Copy it ({copy} {found[0].text} FOLDER)" if copy else "Copy it"
+    return (
+        f"This tab reads folders of this machine, and {text} is none. {how} or mount it, and start TensorBoard on that "
+        "folder. stepscope summary takes the address of one run as it is."
+    )
 
 
 def _root(text: str, name: str) -> Root:

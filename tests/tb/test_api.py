@@ -377,6 +377,17 @@ def test_new_data_of_a_running_job_is_in_the_next_answer(tmp_path: Path) -> None
     assert get(api, "summary", **at)["coverage"]["windows"] == 1
 
 
+def test_what_is_made_ahead_is_what_the_tabs_ask_for(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
+    run.window(TraceBuilder().step(0, 0, 100).op("aten::mm", 10, 5).launch(11, 2).kernel("gemm", 20, 30))
+    api, other = api_of(tmp_path), api_of(tmp_path)
+    at = {"run": "exp1", "worker": "0-node1-4117"}
+    assert get(api, "ahead", **at) == {"ready": True}
+    for route, query in {"tables/rows": {"table": "kernels"}, "steps/compare": {"step": "0"}}.items():
+        assert get(api, route, **at, **query) == get(other, route, **at, **query), route
+    assert "has no worker" in get(api, "ahead", 404, run="exp1", worker="9")["error"]
+
+
 def test_what_the_browser_has_is_not_sent_again(tmp_path: Path) -> None:
     run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush().sample(0, {("cpu", -1): 0.5})
     api = api_of(tmp_path)
@@ -646,4 +657,4 @@ def test_log_directories_as_tensorboard_writes_them() -> None:
 
 def test_a_log_directory_that_is_no_folder_here_is_told() -> None:
     error = get(Api(roots("s3://bucket/runs", None)), "runs", 400)["error"]
-    assert error == "stepscope reads local folders only, and s3://bucket/runs is none; copy or mount it."
+    assert "s3://bucket/runs is none. Copy it (aws s3 sync s3://bucket/runs FOLDER) or mount it" in error
