@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.opened import expect, hash_of
 from tests.builders import TraceBuilder
 
 AXE = Path(__file__).parents[2] / "tb_plugin" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -62,15 +63,17 @@ def test_no_serious_violation(
     for tab in TABS:
         if more and tab not in ("summary", "steps", "resources", "timeline"):
             continue
-        extra = "".join(f"&p.stepscope.{key}={value}" for key, value in more.items())
-        it.page.goto("about:blank")
-        it.page.goto(f"{address}/#stepscope&p.stepscope.run={run}&p.stepscope.tab={tab}{extra}")
+        state = {"run": run, "tab": tab, **more}
+        if it.page.url.startswith("http"):
+            it.reopen(state)
+        else:
+            it.page.goto(f"{address}/{hash_of(state)}")
         it.frame.get_by_role("tab").first.wait_for()
         it.frame.locator(".page, .tables, .timeline").first.wait_for()
         if not more:
             it.frame.locator(_SHOWN[tab]).first.wait_for()
         frame = next(f for f in it.page.frames if f != it.page.main_frame and "stepscope" in f.url + f.name)
-        assert frame.evaluate("document.documentElement.dataset.theme") == theme
+        expect(it.frame.locator("html")).to_have_attribute("data-theme", theme)
         frame.evaluate(axe)
         problems += [(tab, *found) for found in frame.evaluate(_RUN)]
     assert problems == []

@@ -70,6 +70,7 @@ def test_the_picker_finds_a_rank_by_keyboard(open_page: Open, site: str) -> None
     page.frame.get_by_test_id("step-p50").wait_for()
     expect(picker).to_contain_text("Rank 7")
     picker.press("Enter")
+    expect(page.frame.get_by_role("combobox", name="Search workers")).to_be_focused()
     page.page.keyboard.type("all work")
     page.page.keyboard.press("Enter")
     page.frame.get_by_test_id("run-verdict").wait_for()

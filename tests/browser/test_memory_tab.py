@@ -53,7 +53,8 @@ def test_names_appear_as_they_are(tab: Any) -> None:
 
 
 def test_a_moment_of_the_curve_is_taken_apart(tab: Any) -> None:
-    tab.frame.get_by_test_id("chart-memory").locator("canvas").first.wait_for()
+    tab.frame.get_by_test_id("chart-memory").wait_for()
+    tab.settle()
     at = tab.frame.get_by_test_id("chart-memory").bounding_box()
     tab.page.mouse.click(at["x"] + at["width"] * 0.42, at["y"] + 60)  # in the second step
     tab.page.wait_for_function("location.hash.includes('p.stepscope.mmoment=')")

@@ -13,7 +13,8 @@ from tests.browser.opened import expect
 @pytest.fixture
 def tab(open_page: Callable[..., Any], address: str) -> Any:
     it = open_page(address, run="torch", tab="resources")
-    it.frame.get_by_test_id("chart-cpu").locator("canvas").first.wait_for()
+    it.frame.get_by_test_id("chart-cpu").wait_for()
+    it.settle()
     return it
 
 
