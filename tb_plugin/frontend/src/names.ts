@@ -22,7 +22,7 @@ export function brief(name: string): string {
   let short = kept.get(name);
   if (short === undefined) {
     if (kept.size >= MOST_KEPT) kept.clear();
-    short = shorten(name.replace(/^void /, "")) || name;
+    short = shorten(withoutCut(name.replace(/^void /, ""))) || name;
     kept.set(name, short);
   }
   return short;
@@ -51,6 +51,18 @@ function shorten(text: string): string {
   if (inner === null) return "";
   if (WRAPPER.test(id)) return inner;
   return `${id}<${inner}>${withoutCall(rest.slice(end + 1))}`;
+}
+
+/** Without parameters whose middle is left out: the server sends the beginning and the end of a very long name. */
+function withoutCut(text: string): string {
+  const cut = text.indexOf("…");
+  let depth = 0;
+  for (let i = 0; i < cut; i += 1) {
+    if (depth === 0 && text[i] === "(" && !text.startsWith("(anonymous", i)) return text.slice(0, i);
+    if (OPEN.includes(text[i])) depth += 1;
+    else if (CLOSE.includes(text[i])) depth -= 1;
+  }
+  return text;
 }
 
 /** What follows a name, without its parameters; anything behind them stays. */

@@ -31,6 +31,13 @@ test("what stands behind the parameters stays", () => {
   );
 });
 
+test("parameters of which the middle is left out go too", () => {
+  assert.equal(
+    brief("void fbgemm::lookup<float, 5ul>(at::Accessor<int, at::Acc … s, int>, at::Accessor<int>, float)"),
+    "lookup<float, 5>",
+  );
+});
+
 test("of lambdas the types remain, which tell the variants of one function apart", () => {
   assert.equal(
     brief(
@@ -48,7 +55,7 @@ test("other texts stay as they are", () => {
     "<built-in function _cuda_synchronize>",
     "aten::_scaled_dot_product_flash_attention",
     "my_annotation(learning_rate=3, x=4)",
-    "void at::native::broken<int, (at::native::half>(",
+    "void at::native::broken<int, (at::native::half>",
   ])
     assert.equal(brief(name), name);
 });

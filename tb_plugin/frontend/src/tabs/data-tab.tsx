@@ -216,7 +216,7 @@ function Trusting({ answer, data }: { answer: SummaryAnswer; data: DataAnswer })
   const rows: [string, string, string][] = anchor
     ? [
         ["Clock read at", clock(BigInt(anchor.first_ns)), DEFINITIONS.clockAnchor],
-        ["Error of the pair, at most", exact(anchor.error_ns), DEFINITIONS.clockError],
+        ["Clock error, at most", exact(anchor.error_ns), DEFINITIONS.clockError],
         [
           "Wall clock was set",
           anchor.jumps_ns.length === 0

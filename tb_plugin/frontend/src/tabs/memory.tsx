@@ -15,7 +15,7 @@ const MOST_ROWS = 5;
 
 export function allocatorName(memory: MemoryRow): string {
   const device = memory.device === null ? "Host" : `GPU ${memory.device}`;
-  return memory.allocator === null ? device : `${device} ${memory.allocator}`;
+  return memory.allocator === null ? device : `${device} (${memory.allocator})`;
 }
 
 /** Nothing where allocations were not recorded. */

@@ -52,7 +52,10 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
         <button type="button" class="text-link" onClick={() => openWorker(run.run, ranks.worker[worst])}>
           {rankName(ranks, worst)}
         </button>{" "}
-        holds the others up: it is the slowest in {count(ranks.slowest[worst])} of {plural(found.steps, "step")},{" "}
+        {2 * (ranks.slowest[worst] ?? 0) > found.steps
+          ? "holds the others up"
+          : "is furthest behind, though not throughout"}
+        : it is the slowest in {count(ranks.slowest[worst])} of {plural(found.steps, "step")},{" "}
         {signed(ranks.delta_ns[worst])} a step against the median worker
         {reasonText(ranks, worst) && <>, mostly in {reasonText(ranks, worst)}</>}.
       </>
@@ -96,7 +99,7 @@ function Others({ run, but }: { run: RunSummary; but: number | null }): JSX.Elem
   notable.sort((a, b) => (ranks.excess_ns[b] ?? 0) - (ranks.excess_ns[a] ?? 0));
   return (
     <p data-testid="run-others">
-      {but === null ? "Furthest beyond" : "Also beyond"} the median worker, a step:{" "}
+      {but === null ? "The largest differences to the median worker" : "Also slower than the median worker"}, a step:{" "}
       {notable.slice(0, MOST_OTHERS).map((i, at) => (
         <Fragment key={ranks.worker[i]}>
           {at > 0 && "; "}
