@@ -1,15 +1,16 @@
 """Looks for trace files of which the C++ scanner and Python alone make different things, led by the code they reach.
 
-``python tools/fuzz_guided.py SECONDS`` changes lists of events and keeps each change that reaches new code of either
-reader (libFuzzer by way of ``atheris``). The scanner is built anew with clang's coverage and its sanitizers for
-addresses and undefined behaviour, so that a read beyond a buffer is found as well. It needs ``pip install atheris``
-and clang; ``tools/fuzz_importers.py`` needs neither, takes whole files, and is blind.
+``python tools/fuzz_guided.py SECONDS`` changes lists of events and keeps each change that reaches new code of the
+scanner (libFuzzer by way of ``atheris``). For this the scanner is built anew with clang's coverage and its sanitizers
+for addresses and undefined behaviour, so that a read beyond a buffer is found as well. It needs ``pip install
+atheris`` and clang; ``tools/fuzz_importers.py`` needs neither, takes whole files, and is blind.
 
 What it kept lies in ``--folder``, where the next call goes on. Inputs with a difference lie in its ``found``;
 ``--again FILE...`` reads those once more with the scanner as it is installed. Exit code 1 if there are any.
 
 An input is a byte that says in how many blocks it is read, then the text between the brackets of ``traceEvents``.
-What the scanner refuses, Python reads in both cases: of such texts only every sixteenth is read by both.
+Those that the scanner takes are read by both, many at a time in one file, and one by one where such a file makes a
+difference. What it refuses Python reads in both cases: few of those are read by both.
 """
 
 from __future__ import annotations
@@ -37,12 +38,16 @@ _SEEDS = 80
 _LONGEST = 4000
 #: Of the inputs that the scanner took, the last ones that are changed again.
 _ACCEPTED = 2000
+#: As many of them make one file: to read one takes 10 ms, which is the same for few events and for many.
+_BATCH = 32
+#: One of so many that the scanner refuses is read by both.
+_REFUSED = 128
 #: Different inputs of one kind of difference that are kept.
 _KEPT = 3
 #: What an edit puts in the place of a value or of a name, two spaces apart; a member is one of each.
 _VALUES = re.split(
     r"\s{2,}",
-    r'''0  -1  7  1.5  -0.0005  12.3456789  1e3  0.0004999999999  1458676500574.977  9007199254740993
+    r'''0  -1  7  1.5  0.0005  3.1415  -0.0005  12.3456789  1e3  0.0004999999999  1458676500574.977  9007199254740993
     9223372036854775807  9223372036854775808  18446744073709551615  9999999999999999999999999  "0x1f"
     "0xFFFFFFFFFFFFFFFF"  "7"  "-7"  " 7"  "7.0"  "stream 7"  ""  "a \" b"  "x, {"  "\u0041"  "\ud83d\ude00"
     "é {lambda()#1} and text of more than two times sixteen bytes"  "Collective name"  "\"Collective name"
@@ -74,9 +79,11 @@ def main() -> int:
     folder = args.folder.resolve()
     if args.inside:
         fuzz(folder, args.seconds)  # does not return
-    if importlib.util.find_spec("atheris") is None:
+    atheris = importlib.util.find_spec("atheris")
+    if atheris is None or atheris.origin is None:
         print("atheris is missing: pip install atheris", file=sys.stderr)
         return 2
+    packages = Path(atheris.origin).parent.parent
     for part in ("corpus", "found"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     build_scanner(folder)
@@ -86,7 +93,8 @@ def main() -> int:
         [sys.executable, __file__, str(args.seconds), "--folder", str(folder), "--inside"],
         env={
             **os.environ,
-            "LD_PRELOAD": str(Path(importlib.util.find_spec("atheris").origin).parent.parent / "asan_with_fuzzer.so"),
+            # The second holds the hook by which libFuzzer calls a mutator of ours, and looks for it when it is loaded.
+            "LD_PRELOAD": f"{packages / 'asan_with_fuzzer.so'} {next(packages.glob('atheris/custom_mutator.*.so'))}",
             # To keep the stacks of all allocations, and freed memory for long, took most of the time.
             "ASAN_OPTIONS": "detect_leaks=0:malloc_context_size=2:quarantine_size_mb=8",
             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
@@ -133,13 +141,12 @@ def fuzz(folder: Path, seconds: int) -> None:
     """Let libFuzzer run; it ends the process."""
     import atheris
 
-    with atheris.instrument_imports(include=["stepscope.importers"]):
-        spec = importlib.util.spec_from_file_location(SCANNER, folder / "_kineto_scan.so")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[SCANNER] = scanner = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(scanner)
-        from stepscope.importers import json_scan, kineto, kineto_native
+    spec = importlib.util.spec_from_file_location(SCANNER, folder / "_kineto_scan.so")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[SCANNER] = scanner = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(scanner)
+    from stepscope.importers import json_scan, kineto, kineto_native
     from tests.importers.equality import mutate
 
     # One thread: what an input reaches is then the same each time, and it is read faster.
@@ -147,18 +154,12 @@ def fuzz(folder: Path, seconds: int) -> None:
     sys.modules.setdefault("dateutil", None)  # type: ignore[arg-type]  # pyarrow looks for it in vain at each cast
     path = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)) / "rank1.json"
     kinds: dict[str, int] = {}
-    counts = {"inputs": 0, "accepted by the scanner": 0, "read by both": 0}
+    counts = dict.fromkeys(("inputs", "accepted by the scanner", "files read by both"), 0)
     accepted: list[bytes] = []
+    batch: list[bytes] = []
 
-    def one(data: bytes) -> None:
-        counts["inputs"] += 1
-        if kineto_native._scan(data[1:], 0, len(data) - 1 if data else 0) is not None:
-            counts["accepted by the scanner"] += 1
-            accepted.append(data)
-            del accepted[:-_ACCEPTED]
-        elif zlib.crc32(data) % 16:
-            return
-        counts["read by both"] += 1
+    def compare(data: bytes) -> bool:
+        counts["files read by both"] += 1
         found = check(data, path)
         kind = " ".join(sentence.split(":")[0] for sentence in found)
         if found and kinds.setdefault(kind, 0) < _KEPT:
@@ -166,7 +167,23 @@ def fuzz(folder: Path, seconds: int) -> None:
             name = hashlib.sha1(data).hexdigest()[:12]
             (folder / "found" / name).write_bytes(data)
             print(f"\n{name}: " + "; ".join(found), file=sys.stderr, flush=True)
-        if counts["read by both"] % 64 == 0:
+        return bool(found)
+
+    def one(data: bytes) -> None:
+        counts["inputs"] += 1
+        if kineto_native._scan(data[1:], 0, max(len(data) - 1, 0)) is None:
+            if zlib.crc32(data) % _REFUSED == 0:
+                compare(data)
+            return
+        counts["accepted by the scanner"] += 1
+        accepted.append(data)
+        del accepted[:-_ACCEPTED]
+        batch.append(data)
+        if len(batch) == _BATCH:
+            counts["files read by both"] += 1
+            if check(together(batch), path) and not sum([compare(each) for each in batch]):
+                compare(together(batch))
+            batch.clear()
             (folder / "counts.json").write_text(json.dumps(counts))
 
     def mutator(data: bytes, most: int, seed: int) -> bytes:
@@ -187,6 +204,7 @@ def fuzz(folder: Path, seconds: int) -> None:
         return bytes(changed[:most])
 
     options = {"max_total_time": seconds, "max_len": _LONGEST, "timeout": 60, "rss_limit_mb": 8000}
+    options |= {"mutate_depth": 1, "cross_over": 0}  # the mutator's own changes one at a time, or few remain valid
     arguments = [sys.argv[0], *(f"-{name}={value}" for name, value in options.items()), "-print_final_stats=1"]
     arguments += [f"-dict={folder / 'dictionary'}", str(folder / "corpus")]
     atheris.Setup(arguments, one, custom_mutator=mutator, internal_libfuzzer=False)
@@ -209,6 +227,13 @@ def edit(data: bytearray, dice: random.Random) -> None:
         data[start:end] = f'"{dice.choice(_NAMES)}"'.encode()
     else:
         data[start:end] = dice.choice(_VALUES).encode()
+
+
+def together(batch: list[bytes]) -> bytes:
+    """One input of many that the scanner takes; only in the last one a comma may follow the last event."""
+    texts = [data[1:].rstrip(b" \t\r\n") for data in batch]
+    texts = [text.removesuffix(b",") for text in texts[:-1]] + texts[-1:]
+    return batch[0][:1] + b",".join(text for text in texts if text)
 
 
 def check(data: bytes, path: Path) -> list[str]:
