@@ -40,6 +40,11 @@ class Work:
     def events(self) -> Events:
         return self._source.events
 
+    def make(self) -> None:
+        """Make what ``differences`` needs."""
+        with self._lock:
+            _ = self._device, self._host
+
     @cached_property
     def _device(self) -> WorkByStep:
         return device_work_by_step(self._source.events, self._source.links, self._steps)

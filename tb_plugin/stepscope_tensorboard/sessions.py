@@ -9,11 +9,12 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from typing import Generic, TypeVar
 
+from stepscope.breakdown import Work
 from stepscope.resources import ResourceHistory
 from stepscope.runs import FileWorker, Worker
 from stepscope.summary import Analysis, analyse_worker, keeping, note_damage, run_resources
 from stepscope.summary.parts import devices_of
-from stepscope.tables import Frame, Tables
+from stepscope.tables import TABLES, Frame, Tables
 from stepscope.timeline import LIVE_BASE, Timeline
 from stepscope_tensorboard.answers import Pending
 from stepscope_tensorboard.imports import Imports
@@ -26,6 +27,9 @@ _ANALYSIS_BYTES = 2_000_000
 
 #: Modules that reading the first window loads: at the start of the server nobody waits for them.
 _NEEDED_LATER = ("numpy.ma", "pyarrow.dataset")
+
+#: The tables that are made before anybody asks: the first one, and the one most looked at besides.
+_MADE_AHEAD = ("kernels", "operators")
 
 T = TypeVar("T")
 
@@ -59,6 +63,7 @@ class Session:
         self._summary: Summarised | None = None
         self._tables: dict[bool, tuple[str, Tables]] = {}
         self._framing: dict[tuple[Tables, str, str], _Background[Frame]] = {}
+        self._work: tuple[Tables, Analysis, Work] | None = None
         self._pool, self._wait_s = pool, wait_s
         self.resources = ResourceHistory()
 
@@ -107,6 +112,22 @@ class Session:
             return ready
         work = self._framing.setdefault((tables, name, by), _Background[Frame](self._pool, self._wait_s))
         return work.result(lambda: tables.frame(name, by), "Making the table.")
+
+    def work(self, worker: Worker, analysis: Analysis) -> Work:
+        """The work of the deep windows by step, kept while tables and analysis stay the same."""
+        assert analysis.steps is not None
+        tables = self.tables(worker, "kernels")[1]
+        if self._work is None or self._work[0] is not tables or self._work[1] is not analysis:
+            self._work = tables, analysis, Work(tables.source, analysis.steps)
+        return self._work[2]
+
+    def make_ahead(self, worker: Worker) -> None:
+        """Make what the first look into other tabs asks for, while nobody waits for it."""
+        for name in _MADE_AHEAD:
+            self.frame(self.tables(worker, name)[1], name, next(iter(TABLES[name].groupings)))
+        analysis = self.summary(worker).analysis
+        if analysis.steps is not None and analysis.steps.deep.any():
+            self.work(worker, analysis).make()
 
     @property
     def nbytes(self) -> int:

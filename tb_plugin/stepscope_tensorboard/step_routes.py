@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from weakref import WeakKeyDictionary
 
-from stepscope.breakdown import Chosen, Work, bars, chosen_rows, comparison, partition_of, statistics
+from stepscope.breakdown import Chosen, bars, chosen_rows, comparison, partition_of, statistics
 from stepscope.breakdown.selection import DIVISIONS, SORTS, WHICH, ordered
 from stepscope.runs import Worker
 from stepscope.schema import ACTIVITIES, PHASES
-from stepscope.summary import Analysis
-from stepscope.tables import Tables
 from stepscope_tensorboard.answers import Answer, Problem, json_answer
-from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
-from stepscope_tensorboard.sessions import Session, Sessions, Summarised
+from stepscope_tensorboard.sessions import Session, Summarised
 from stepscope_tensorboard.step_pages import overview_impl, steps_impl
 
 MAX_STEPS = 10_000
@@ -30,10 +26,6 @@ _SORTS = (*SORTS, *ACTIVITIES, *(f"phase:{name}" for name in PHASES))
 
 
 class StepRoutes(WorkerRoutes):
-    def __init__(self, listing: Listing, sessions: Sessions) -> None:
-        super().__init__(listing, sessions)
-        self._works: WeakKeyDictionary[Tables, tuple[Analysis, Work]] = WeakKeyDictionary()
-
     def routes(self) -> dict[str, Route]:
         """The routes by name."""
         return {
@@ -81,7 +73,7 @@ class StepRoutes(WorkerRoutes):
             if steps is None or len(steps) == 0:
                 return json_answer({"count": 0})
             rows = chosen_rows(analysis, chosen)
-            work = self._work(session, worker, analysis) if on_host and by == "activity" else None
+            work = session.work(worker, analysis) if on_host and by == "activity" else None
             partition = partition_of(analysis, by, None if work is None else work.host_activity, on_device=not on_host)
             until = len(rows) if end is None else min(end, len(rows))
             return json_answer(bars(steps, rows, partition, share, min(begin, until), until, most))
@@ -97,7 +89,7 @@ class StepRoutes(WorkerRoutes):
         def made() -> Answer:
             if analysis.steps is None:
                 raise Problem(404, "The steps of this worker could not be analysed; its notes tell why.")
-            work = self._work(session, worker, analysis) if on_host and by == "activity" else None
+            work = session.work(worker, analysis) if on_host and by == "activity" else None
             partition = partition_of(analysis, by, None if work is None else work.host_activity, on_device=not on_host)
             return json_answer(statistics(analysis.steps, chosen_rows(analysis, chosen), partition))
 
@@ -112,7 +104,7 @@ class StepRoutes(WorkerRoutes):
         def made() -> Answer:
             if analysis.steps is None or step >= len(analysis.steps):
                 raise Problem(404, f"This worker has no step at position {step}.")
-            work = self._work(session, worker, analysis) if analysis.steps.deep[step] else None
+            work = session.work(worker, analysis) if analysis.steps.deep[step] else None
             origin = origin_ns(worker, analysis)
             place = {
                 "origin_ns": str(origin),
@@ -136,7 +128,7 @@ class StepRoutes(WorkerRoutes):
                 return json_answer({"steps": 0, "count": 0, "modules": None})
             t0 = None if everything or steps is None else int(steps.host_start_ns[deep[0]])
             t1 = None if everything or steps is None else int(steps.host_end_ns[deep[-1]])
-            found = self._work(session, worker, analysis).modules(t0, t1)
+            found = session.work(worker, analysis).modules(t0, t1)
             if found is None:
                 return json_answer({"steps": len(deep), "count": 0, "modules": None})
             *modules, rest = found
@@ -144,15 +136,6 @@ class StepRoutes(WorkerRoutes):
             return json_answer({"steps": len(deep), "count": len(modules), "modules": listed})
 
         return str(summary.updated_ns), made
-
-    def _work(self, session: Session, worker: Worker, analysis: Analysis) -> Work:
-        """The work of the deep windows, kept while tables and analysis stay the same."""
-        assert analysis.steps is not None
-        tables = session.tables(worker, "kernels")[1]
-        known = self._works.get(tables)
-        if known is None or known[0] is not analysis:
-            known = self._works[tables] = analysis, Work(tables.source, analysis.steps)
-        return known[1]
 
     def _summarised(self, p: Parameters) -> tuple[Worker, Session, Summarised]:
         _, worker, session = self._worker(p)

@@ -7,6 +7,7 @@ import {
   getResources,
   getRuns,
   getSummary,
+  json,
   type OverviewAnswer,
   type ResourcesAnswer,
   type RunsAnswer,
@@ -102,6 +103,17 @@ function loadSummaryAfterTimeline(at: WorkerKey): void {
   setTimeout(timelineHas, NO_RECTANGLES_MS, at);
 }
 
+// Once the page has rested on a worker, the server reads ahead what the other tabs begin with: half a second's work for
+// a million events. Not of a running job, whose data change, nor of each worker that one only leafs through.
+const REST_MS = 800;
+let aheadOf: WorkerKey | null = null;
+
+function readAhead(at: WorkerKey): void {
+  if (at !== key.peek() || at === aheadOf || isWhole.peek() || isLive.peek() || !isVisible()) return;
+  aheadOf = at;
+  json("ahead", { ...at }).catch(() => undefined); // it is asked for again when it is needed
+}
+
 const loadedAt = new Map<unknown, string>();
 
 /** Fetch what the visible tab needs and is not there yet, or not as new as `stamp`; the timeline fetches its own. */
@@ -147,6 +159,10 @@ export function startData(): void {
     const { run, worker } = shown.value;
     const { run: runId, worker: workerId } = nav.peek();
     if (run && worker && (runId === null || workerId === null)) adjust({ run: run.id, worker: worker.id });
+  });
+  effect(() => {
+    const at = key.value;
+    if (at && summary.now.value.state === "ready") setTimeout(readAhead, REST_MS, at);
   });
   effect(() => {
     if (imports.value > 0) void runs.load(getRuns);

@@ -1,7 +1,8 @@
 // What leaves rows of a table out: a text, and numbers between two ends.
 
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Pace } from "../pace";
 import { Icon } from "../ui/icons";
 import { quantityOf, shownText, UNIT_HINTS } from "./cells";
 import { Popover } from "./popover";
@@ -9,7 +10,7 @@ import { isText, type ColumnInfo, type RowsAnswer } from "./requests";
 import type { Bound, TableView } from "./view";
 
 const FILTER_FIELD = "table-filter";
-const TYPING_MS = 180;
+const REST_MS = 150; // between letters
 
 /** Go to the text filter, behind what stands in it. */
 export function focusFilter(): void {
@@ -29,17 +30,18 @@ export interface FilterProps {
 export function TextFilter({ view, onChange, problem }: FilterProps): JSX.Element {
   const [text, setText] = useState(view.text);
   const sent = useRef(view.text);
+  const pace = useMemo(() => new Pace(REST_MS), []);
   useEffect(() => {
     if (view.text !== sent.current) setText(view.text); // Back, or another table; not the echo of what is typed here
     sent.current = view.text;
   }, [view.text, view.table]);
   useEffect(() => {
     if (text === sent.current) return;
-    const timer = setTimeout(() => {
+    pace.run(() => {
       sent.current = text;
       onChange({ text });
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
+    });
+    return () => pace.stop();
   }, [text]);
   const broken = view.regex && problem.includes("regular expression");
   return (

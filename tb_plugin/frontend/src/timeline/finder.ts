@@ -2,11 +2,12 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import { search, type Query, type SearchAnswer, type WorkerKey } from "../api";
+import { Pace } from "../pace";
 import { Resource, sentence } from "../resource";
 import { adjust, nav } from "../state";
 
 export const MARKS = 600; // parts of the minimap in which hits are marked
-const DELAY_MS = 200;
+const REST_MS = 150;
 
 export interface Hit {
   row: number;
@@ -32,7 +33,7 @@ export class Finder {
   });
 
   private key: WorkerKey | null = null;
-  private timer: ReturnType<typeof setTimeout> | null = null;
+  private readonly pace = new Pace(REST_MS);
 
   get query(): Query {
     const rules = this.rules.peek();
@@ -48,9 +49,9 @@ export class Finder {
       void this.rules.value;
       this.key = at;
       this.at.value = -1;
-      if (this.timer !== null) clearTimeout(this.timer);
+      this.pace.stop();
       if (!at || this.text.value === "") this.found.reset();
-      else this.timer = setTimeout(() => void this.found.load((s) => search(at, this.query, 0, MARKS, s)), DELAY_MS);
+      else this.pace.run(() => void this.found.load((s) => search(at, this.query, 0, MARKS, s)));
     });
   }
 
