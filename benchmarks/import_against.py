@@ -4,7 +4,8 @@
 HolisticTraceAnalysis 0.5.0 and torch-tb-profiler 0.4.3 are installed from the package index, each into a virtual
 environment of its own among the temporary files; one that cannot be installed, or that fails on the file, is left
 out. Each runs in a fresh process, ours directly before it; a row gives its figures and how many times as much as
-ours they are. They do not do the same: the others build trees of operators while they load.
+ours they are. They do not do the same: the others build trees of operators while they load. The last line takes the
+fastest of our imports: neighbours only ever add to wall time.
 """
 
 from __future__ import annotations
@@ -66,19 +67,22 @@ def compare(path: Path) -> None:
     size = plain_size(path)
     print(f"{path.name}: {size / 1e6:.0f} MB of JSON, {path.stat().st_size / 1e6:.1f} MB as it is")
     print(f"{'':32} {'wall s':>8} {'CPU s':>8} {'peak MB':>8} {'wall':>8} {'CPU':>8} {'peak':>8}  against the import")
+    imports = []
     for name, (reader, *requirements) in PEERS.items():
         python = python_with(name, *requirements)
         if python is None:
             print(f"{name:32} cannot be installed")
             continue
-        ours = measure(IMPORT, path)
-        show("import", ours, None)
-        show(f"{name} loads", measure(reader, path, python), ours)
-    ours = measure(IMPORT, path)
-    show("import", ours, None)
-    show("summary of the file", measure(SUMMARY, path), ours)
-    if ours is not None:
-        print(f"import: {size / ours.cpu_s / 1e6:.0f} MB of JSON a CPU second, {size / ours.wall_s / 1e6:.0f} a second")
+        imports.append(measure(IMPORT, path))
+        show("import", imports[-1], None)
+        show(f"{name} loads", measure(reader, path, python), imports[-1])
+    imports.append(measure(IMPORT, path))
+    show("import", imports[-1], None)
+    show("summary of the file", measure(SUMMARY, path), imports[-1])
+    done = [each for each in imports if each is not None]
+    if done:
+        wall_s, cpu_s = min(each.wall_s for each in done), min(each.cpu_s for each in done)
+        print(f"import: {size / wall_s / 1e6:.0f} MB of JSON a second, {size / cpu_s / 1e6:.0f} a CPU second")
 
 
 def main() -> None:

@@ -105,7 +105,7 @@ def main() -> int:
     found = sorted(set((folder / "found").iterdir()) - before)
     for path in found:
         print(f"{path}: python {__file__} --again {path}")
-    print(f"{len(found)} inputs with a difference or a crash")
+    print(f"{len(found)} inputs with a difference or a crash; libFuzzer ended with {done.returncode}")
     return 1 if found or done.returncode else 0
 
 
@@ -174,6 +174,8 @@ def fuzz(folder: Path, seconds: int) -> None:
         if kineto_native._scan(data[1:], 0, max(len(data) - 1, 0)) is None:
             if zlib.crc32(data) % _REFUSED == 0:
                 compare(data)
+            return
+        if len(data) < 2:
             return
         counts["accepted by the scanner"] += 1
         accepted.append(data)
