@@ -21,10 +21,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from measuring import machine
 
-from stepscope.runs import FileWorker
 from stepscope.schema import Events, Kind, Lane, Window
 from stepscope.timeline import Timeline
 from stepscope.timeline.segment import Segment
+from stepscope.workers import FileWorker
 
 PX = 2000
 VIEWS = 300

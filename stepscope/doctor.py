@@ -13,8 +13,9 @@ import numpy as np
 import psutil
 
 from stepscope.running_job import latest_steps
-from stepscope.runs import LIVE_WITHIN_NS, RecordedWorker, Run
+from stepscope.runs import Run
 from stepscope.schema import Note
+from stepscope.workers import LIVE_WITHIN_NS, RecordedWorker
 
 #: A process that shows signs of life and ends no step for so long hangs: this many usual steps, and seconds.
 HANGS_AFTER_STEPS = 10

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from stepscope.analysis.capture import Capture
-from stepscope.runs import FileWorker, RecordedWorker, Worker
 from stepscope.schema import NONE, Events
+from stepscope.workers import FileWorker, RecordedWorker, Worker
 
 #: Files that are listed; a folder of more windows tells how many there are besides.
 MOST_FILES = 500

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from stepscope import __version__, cache
-from stepscope.runs import FileWorker, RecordedWorker, Worker
+from stepscope.workers import FileWorker, RecordedWorker, Worker
 
 #: The packages whose code decides on what is computed, besides the version.
 _CODE = ("analysis", "report", "rules", "summary")

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.analysis.monitor_series import series_of
-from stepscope.runs import Worker
 from stepscope.schema import NONE
 from stepscope.store import StreamReader
+from stepscope.workers import Worker
 
 #: A pause this many times longer than the usual interval is a gap, where the series is not drawn.
 GAP_FACTOR = 3

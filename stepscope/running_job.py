@@ -11,9 +11,10 @@ import pyarrow.compute as pc
 
 from stepscope.control import CAPTURE, EXPIRES_S, LEAD_S, Request
 from stepscope.errors import StepscopeError
-from stepscope.runs import RecordedWorker, Run
+from stepscope.runs import Run
 from stepscope.schema import LIVE_SCHEMA, Kind
 from stepscope.store import read_tail
+from stepscope.workers import RecordedWorker
 
 
 def live_workers(run: Run, ranks: Sequence[int] | None = None) -> list[RecordedWorker]:

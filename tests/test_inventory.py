@@ -10,9 +10,9 @@ import numpy as np
 
 from stepscope.analysis.capture import merge
 from stepscope.inventory import always_on_of, clock_of, files_of, windows_of
-from stepscope.runs import FileWorker, RecordedWorker
 from stepscope.schema import Events
 from stepscope.store import RunFolder
+from stepscope.workers import FileWorker, RecordedWorker
 from tests.analysis.table import Table
 from tests.builders import TraceBuilder
 

@@ -13,10 +13,11 @@ import pytest
 from stepscope import cache
 from stepscope.errors import StepscopeError
 from stepscope.report import text as report
-from stepscope.runs import FileWorker, RecordedWorker, Worker, find_runs, open_run
+from stepscope.runs import find_runs, open_run
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, Kind
 from stepscope.store import RunFolder, StreamWriter, WorkerFolder, write_window
 from stepscope.summary import summarize
+from stepscope.workers import FileWorker, RecordedWorker, Worker
 from tests.builders import TraceBuilder
 
 MS = 1_000_000

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from stepscope.errors import StepscopeError
-from stepscope.runs import FileWorker, Worker, open_run
+from stepscope.runs import open_run
 from stepscope.schema import Events, Kind, Lane, Window
 from stepscope.timeline import LIVE_BASE, VIEW_SCHEMA, NoSuchSlice, Timeline
 from stepscope.timeline.area import area
+from stepscope.workers import FileWorker, Worker
 from tests.builders import T0_NS, TraceBuilder
 from tests.recorded import RecordedRun
 

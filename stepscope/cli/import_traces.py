@@ -102,9 +102,9 @@ def import_run(source: Run, logdir: Path, name: str) -> tuple[int, list[str]]:
 
 def _write_workers(source: Run, folder: Path) -> tuple[int, list[str]]:
     from stepscope.parallel import file_executor, ordered
-    from stepscope.runs import FileWorker
     from stepscope.schema import SCHEMA_VERSION
     from stepscope.store import RunFolder
+    from stepscope.workers import FileWorker
 
     workers = [worker for worker in source.workers if isinstance(worker, FileWorker)]
     if len(workers) < len(source.workers):

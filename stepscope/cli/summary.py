@@ -52,8 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from stepscope.parallel import file_executor
     from stepscope.rules import SEVERITIES, Parameters
-    from stepscope.runs import FileWorker, open_run
+    from stepscope.runs import open_run
     from stepscope.summary import summarize
+    from stepscope.workers import FileWorker
 
     limits = Parameters().with_text(args.limit)
     opened = open_run(args.path)

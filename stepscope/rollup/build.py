@@ -10,10 +10,11 @@ from pathlib import Path
 from stepscope.errors import StepscopeError
 from stepscope.parallel import file_executor, ordered
 from stepscope.rollup import files
-from stepscope.runs import FileWorker, RecordedWorker, Worker, open_run
+from stepscope.runs import open_run
 from stepscope.summary import analyse_worker, note_damage, run_resources
 from stepscope.summary.rollup import Rollup, empty_rollup, rollup_of
 from stepscope.summary.unreadable import unreadable_worker
+from stepscope.workers import FileWorker, RecordedWorker, Worker
 
 
 def make(worker: Worker) -> Rollup:

@@ -7,8 +7,8 @@ import io
 import pyarrow as pa
 
 from stepscope import kept
-from stepscope.runs import Worker
 from stepscope.summary.rollup import Rollup, from_table, to_table
+from stepscope.workers import Worker
 
 #: Raise it when the format of a rollup changes.
 ROLLUP_VERSION = 2

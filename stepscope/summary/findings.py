@@ -8,10 +8,10 @@ from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.rules import Bound, Case, Finding, Parameters, Samples, find, of_run, verdict
-from stepscope.runs import Worker
 from stepscope.schema import Note
 from stepscope.summary.analysed import Analysis
 from stepscope.summary.judgement import judge, notes_of
+from stepscope.workers import Worker
 
 
 def add_findings(worker: Worker, analysis: Analysis, limits: Parameters | None = None) -> None:

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from stepscope.analysis.trust import trust
-from stepscope.runs import Worker
 from stepscope.schema import Note
+from stepscope.workers import Worker
 
 
 def judge(worker: dict[str, Any], notes: list[Note]) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope import kept
-from stepscope.runs import Worker
 from stepscope.summary.analysed import Analysis
+from stepscope.workers import Worker
 
 #: Raise it when the format changes.
 _VERSION = 3

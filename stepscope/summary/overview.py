@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stepscope.errors import StepscopeError
-from stepscope.runs import Run, Worker
+from stepscope.runs import Run
 from stepscope.summary.across import across_workers, complete_ns
 from stepscope.summary.distributions import distribution
 from stepscope.summary.findings import run_findings
@@ -15,6 +15,7 @@ from stepscope.summary.rollup import Rollup
 from stepscope.summary.run import SUMMARY_VERSION, name_apart, run_throughput
 from stepscope.summary.unreadable import unreadable_worker
 from stepscope.summary.worker import analyse_worker
+from stepscope.workers import Worker
 
 
 def overview(run: Run, rollups: Sequence[Rollup]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from stepscope.analysis.resources import resources
 from stepscope.errors import StepscopeError
 from stepscope.parallel import ordered
 from stepscope.rules import Parameters
-from stepscope.runs import Run, Worker
+from stepscope.runs import Run
 from stepscope.summary.across import across_workers
 from stepscope.summary.analysed import Analysis
 from stepscope.summary.distributions import micro_step_time, step_time
@@ -21,6 +21,7 @@ from stepscope.summary.judgement import note_damage, note_ranks
 from stepscope.summary.rollup import Rollup, empty_rollup, rollup_of
 from stepscope.summary.unreadable import unreadable_worker
 from stepscope.summary.worker import analyse_worker
+from stepscope.workers import Worker
 
 SUMMARY_VERSION = 1
 

@@ -7,10 +7,10 @@ from typing import Any
 from stepscope.analysis.device_timeline import DeviceTimeline
 from stepscope.analysis.kernels import ActivityTime, Precision
 from stepscope.errors import StepscopeError
-from stepscope.runs import Worker
 from stepscope.schema import Note
 from stepscope.summary.judgement import judge
 from stepscope.summary.parts import fields_of
+from stepscope.workers import Worker
 
 
 def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:

@@ -49,7 +49,6 @@ from stepscope.analysis.tf_data import tf_data
 from stepscope.analysis.throughput import throughput
 from stepscope.errors import StepscopeError
 from stepscope.rules import Parameters
-from stepscope.runs import Worker
 from stepscope.schema import ACTIVITIES, PHASES, Note, Notes, Window
 from stepscope.summary.analysed import Analysis
 from stepscope.summary.distributions import micro_step_time, step_time
@@ -72,6 +71,7 @@ from stepscope.summary.parts import (
     timeline_part,
     totals,
 )
+from stepscope.workers import Worker
 
 DEVICE_FIELDS = ("id", "name", "sm_count", "memory_bytes")
 

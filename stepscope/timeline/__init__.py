@@ -16,7 +16,6 @@ from stepscope.analysis.steps import find_steps
 from stepscope.errors import StepscopeError
 from stepscope.lod import Rectangles
 from stepscope.resources import ResourceHistory
-from stepscope.runs import Worker
 from stepscope.schema import DEVICE_WORK, NONE, Device, Events, Kind
 from stepscope.store import StreamReader
 from stepscope.timeline.context import context
@@ -25,6 +24,7 @@ from stepscope.timeline.links import Connection, SegmentLinks
 from stepscope.timeline.live import LIVE_BASE, LiveStream, Names
 from stepscope.timeline.mirror import Mirror, mirrors_of
 from stepscope.timeline.segment import Rows, Segment
+from stepscope.workers import Worker
 
 VIEW_SCHEMA = pa.schema(
     [

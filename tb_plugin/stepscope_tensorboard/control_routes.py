@@ -19,8 +19,9 @@ import msgspec
 from stepscope.control import DONE, ask, responses
 from stepscope.errors import StepscopeError
 from stepscope.running_job import capture_request, live_workers
-from stepscope.runs import FileWorker, RecordedWorker, Run
+from stepscope.runs import Run
 from stepscope.schema import Kind
+from stepscope.workers import FileWorker, RecordedWorker
 from stepscope_tensorboard.answers import Answer, Problem, json_answer
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing

@@ -14,8 +14,8 @@ from stepscope.catalogue import SECTIONS, unit_of
 from stepscope.definitions import split
 from stepscope.inventory import Stretch, always_on_of, clock_of, files_of, windows_of
 from stepscope.resources import ResourceHistory
-from stepscope.runs import Worker
 from stepscope.tables import Tables
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import json_answer
 from stepscope_tensorboard.listing import source_of
 from stepscope_tensorboard.parameters import Parameters

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from stepscope.errors import StepscopeError
-from stepscope.runs import FileWorker, RecordedWorker, Run, Worker, find_runs
+from stepscope.runs import Run, find_runs
+from stepscope.workers import FileWorker, RecordedWorker, Worker
 from stepscope_tensorboard.answers import Problem
 from stepscope_tensorboard.logdirs import Root
 

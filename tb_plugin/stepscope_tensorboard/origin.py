@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stepscope.runs import Worker
 from stepscope.summary import Analysis
+from stepscope.workers import Worker
 
 
 def origin_ns(worker: Worker, analysis: Analysis | None) -> int:

@@ -8,10 +8,11 @@ import numpy as np
 
 from stepscope.resource_grid import CORE, across, columns_of, cores
 from stepscope.resources import ResourceHistory
-from stepscope.runs import Run, Worker
+from stepscope.runs import Run
 from stepscope.schema import Kind
 from stepscope.step_strips import Strip, has_steps, strip
 from stepscope.tables import Tables
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Problem, json_answer, or_null
 from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters

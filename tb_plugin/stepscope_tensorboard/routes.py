@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stepscope.runs import Run, Worker
+from stepscope.runs import Run
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Answer
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters

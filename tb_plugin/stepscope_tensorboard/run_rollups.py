@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from stepscope.analysis.ranks import Measures
 from stepscope.errors import StepscopeError
 from stepscope.rollup import build, files
-from stepscope.runs import Run, Worker
+from stepscope.runs import Run
 from stepscope.summary.across import side_by_side
 from stepscope.summary.rollup import Rollup, empty_rollup
 from stepscope.summary.unreadable import unreadable_worker
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Cancelled, Pending, Problem
 from stepscope_tensorboard.child import Child
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepscope.runs import Run, Worker
+from stepscope.runs import Run
 from stepscope.summary import note_ranks, step_time
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import json_answer
 from stepscope_tensorboard.bounds import bounded
 from stepscope_tensorboard.findings import findings_impl

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stepscope.runs import Worker
 from stepscope.summary.distributions import distribution
 from stepscope.tables import SINGLE, TABLES, Frame, Tables
 from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
@@ -16,6 +15,7 @@ from stepscope.tables.launch_charts import launch_points, queue_points
 from stepscope.tables.occurrences import Details, details, row_of
 from stepscope.tables.query import BadQuery, Bound, Query, Tree, select_tree
 from stepscope.timeline.search import MAX_PATTERN, BadPattern
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Answer, Problem, json_answer
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from stepscope.runs import Worker
 from stepscope.timeline import NoSuchSlice, Timeline
 from stepscope.timeline.area import area
 from stepscope.timeline.arrows import MAX_ARROWS, arrows
@@ -11,6 +10,7 @@ from stepscope.timeline.grouping import GROUPINGS, with_group
 from stepscope.timeline.neighbours import neighbour
 from stepscope.timeline.peers import peer
 from stepscope.timeline.search import MAX_HITS, BadPattern, search
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import ARROW, JSON, Answer, Problem, arrow_bytes, json_answer, json_bytes
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stepscope.runs import Worker, open_run
+from stepscope.runs import open_run
 from stepscope.schema import Window
 from stepscope.tables import Tables
 from stepscope.tables.query import Query
 from stepscope.timeline import Timeline
+from stepscope.workers import Worker
 from tests.builders import TraceBuilder
 from tests.recorded import RecordedRun
 

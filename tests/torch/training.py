@@ -10,8 +10,9 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from stepscope.runs import Worker, open_run
+from stepscope.runs import open_run
 from stepscope.schema import Events, Kind, Note
+from stepscope.workers import Worker
 from stepscope_torch import Profiler
 
 SIZE = 8
