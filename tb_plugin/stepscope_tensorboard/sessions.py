@@ -11,11 +11,11 @@ from typing import Generic, TypeVar
 
 from stepscope.breakdown import Work
 from stepscope.resources import ResourceHistory
-from stepscope.runs import FileWorker, Worker
 from stepscope.summary import Analysis, analyse_worker, keeping, note_damage, run_resources
 from stepscope.summary.parts import devices_of
 from stepscope.tables import TABLES, Frame, Tables
 from stepscope.timeline import LIVE_BASE, Timeline
+from stepscope.workers import FileWorker, Worker
 from stepscope_tensorboard.answers import Pending
 from stepscope_tensorboard.imports import Imports
 

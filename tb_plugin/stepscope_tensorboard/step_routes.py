@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from stepscope.breakdown import Chosen, bars, chosen_rows, comparison, partition_of, statistics
 from stepscope.breakdown.selection import DIVISIONS, SORTS, WHICH, ordered
-from stepscope.runs import Worker
 from stepscope.schema import ACTIVITIES, PHASES
+from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Answer, Problem, json_answer
 from stepscope_tensorboard.origin import origin_ns
 from stepscope_tensorboard.parameters import Parameters
