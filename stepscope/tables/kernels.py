@@ -29,7 +29,8 @@ from stepscope.tables.common import (
     spread,
     step_column,
 )
-from stepscope.tables.frame import Column, Frame, Occurrences, first_rows, frame, known, texts
+from stepscope.tables.frame import Column, Frame, first_rows, frame, known, texts
+from stepscope.tables.rows import EventRows
 from stepscope.tables.source import Source
 
 _K = meanings(Kernel)
@@ -52,9 +53,10 @@ _LATENCY = (
 _WAIT = "The part of the launch latency in which earlier work of the same stream still ran, at least 0."
 
 
-class KernelTable:
+class KernelTable(EventRows):
     """Runs of kernels and collectives."""
 
+    empty = "no_device"
     groupings = {
         "name": "Name",
         "config": "Name, grid and block",
@@ -64,18 +66,8 @@ class KernelTable:
     }
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        super().__init__(source, source.runs.rows)
         self._runs = source.runs
-
-    def why_empty(self) -> str | None:
-        if len(self._source.events) == 0:
-            return "no_window"
-        return None if len(self._runs.rows) else "no_device"
-
-    @cached_property
-    def occurrences(self) -> Occurrences:
-        rows = self._runs.rows
-        return Occurrences(rows, self._source.events.ts_ns[rows], self._runs.dur_ns)
 
     def single(self) -> Frame:
         """One row a run."""

@@ -12,7 +12,8 @@ from stepscope.analysis.launches import CallLaunches, Launches, launch_sums
 from stepscope.definitions import meanings
 from stepscope.schema import NONE
 from stepscope.tables.common import START, THREAD, labels, means, share, shifted, step_column
-from stepscope.tables.frame import Column, Frame, Occurrences, first_rows, frame, known, texts
+from stepscope.tables.frame import Column, Frame, first_rows, frame, known, texts
+from stepscope.tables.rows import EventRows
 from stepscope.tables.source import Source
 
 _C, _L = meanings(CallLaunches), meanings(Launches)
@@ -26,24 +27,14 @@ _TIMES = (
 )
 
 
-class LaunchTable:
+class LaunchTable(EventRows):
     """Calls that put work on a device queue."""
 
+    empty = "no_launch"
     groupings = {"name": "Call", "thread": "Thread", "kernel": "Kernel"}
 
     def __init__(self, source: Source) -> None:
-        self._source = source
-        self._rows = source.links.call
-
-    def why_empty(self) -> str | None:
-        if len(self._source.events) == 0:
-            return "no_window"
-        return None if len(self._rows) else "no_launch"
-
-    @cached_property
-    def occurrences(self) -> Occurrences:
-        events = self._source.events
-        return Occurrences(self._rows, events.ts_ns[self._rows], events.dur_ns[self._rows])
+        super().__init__(source, source.links.call)
 
     def single(self) -> Frame:
         """One row a call."""

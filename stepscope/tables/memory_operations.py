@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,8 @@ from stepscope.tables.common import (
     spread,
     step_column,
 )
-from stepscope.tables.frame import Column, Frame, Occurrences, first_rows, frame, known, texts
+from stepscope.tables.frame import Column, Frame, first_rows, frame, known, texts
+from stepscope.tables.rows import EventRows
 from stepscope.tables.source import Source
 
 _M = meanings(MemoryOperation)
@@ -49,27 +49,18 @@ _LABELS = (
 SIZE = Column("size", "Size", "word", "Class of the size; none where the record does not tell the size.")
 
 
-class MemoryOperationTable:
+class MemoryOperationTable(EventRows):
     """Copies and fills on device queues."""
 
+    empty = "no_memory_operation"
     groupings = {"kind": "Kind", "size": "Size", "stream": "Stream"}
 
     def __init__(self, source: Source) -> None:
-        self._source = source
-        self._rows, labels_, at = operation_labels(source.events)
+        rows, labels_, at = operation_labels(source.events)
+        super().__init__(source, rows)
         distinct = {label: i for i, label in enumerate(dict.fromkeys(labels_))}
         self._labels = list(distinct)
         self._kind = np.array([distinct[label] for label in labels_], np.int64)[at]
-
-    def why_empty(self) -> str | None:
-        if len(self._source.events) == 0:
-            return "no_window"
-        return None if len(self._rows) else "no_memory_operation"
-
-    @cached_property
-    def occurrences(self) -> Occurrences:
-        events = self._source.events
-        return Occurrences(self._rows, events.ts_ns[self._rows], events.dur_ns[self._rows])
 
     def single(self) -> Frame:
         """One row an operation."""

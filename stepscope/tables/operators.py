@@ -24,7 +24,8 @@ from stepscope.tables.common import (
     spread,
     step_column,
 )
-from stepscope.tables.frame import Column, Frame, Occurrences, first_rows, frame, known, texts
+from stepscope.tables.frame import Column, Frame, first_rows, frame, known, texts
+from stepscope.tables.rows import EventRows
 from stepscope.tables.source import Source
 
 _O = meanings(Operator)
@@ -53,24 +54,15 @@ _TOTALS = (
 )
 
 
-class OperatorTable:
+class OperatorTable(EventRows):
     """Calls of framework operators on the host."""
 
+    empty = "no_operator"
     groupings = {"name": "Name", "shapes": "Name and input shapes", "stack": "Name and call stack", "module": "Module"}
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        super().__init__(source, source.calls.rows)
         self._calls = source.calls
-
-    def why_empty(self) -> str | None:
-        if len(self._source.events) == 0:
-            return "no_window"
-        return None if len(self._calls.rows) else "no_operator"
-
-    @cached_property
-    def occurrences(self) -> Occurrences:
-        rows, events = self._calls.rows, self._source.events
-        return Occurrences(rows, events.ts_ns[rows], events.dur_ns[rows])
 
     def single(self) -> Frame:
         """One row a call."""

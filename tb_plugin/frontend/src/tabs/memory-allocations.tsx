@@ -1,21 +1,20 @@
 // Every allocation of the deep windows as a row, or in groups: the table of the Tables tab, within the interval on show.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { getSlice } from "../api";
-import { freshness, key } from "../data";
+import { key } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { adjust, nav, navigate } from "../state";
 import { focusFilter } from "../table/filters";
 import { Grid } from "../table/grid";
 import { openSlice } from "../table/open-slice";
-import { Pages } from "../table/pages";
 import { isText } from "../table/requests";
 import { TableToolbar } from "../table/toolbar";
+import { usePages } from "../table/use-pages";
 import { SINGLE, type TableView } from "../table/view";
 import type { TimeRange, TimeView } from "../time/view";
 import { Absent, Await } from "../ui/states";
-import { shownColumns } from "./tables";
 
 const change = (patch: Partial<TableView>) => adjust({ allocations: { ...nav.peek().allocations, ...patch } });
 const go = (patch: Partial<TableView>) => navigate({ allocations: { ...nav.peek().allocations, ...patch } });
@@ -28,17 +27,9 @@ export function AllocationsCard({ range }: { view: TimeView; range: TimeRange | 
     const within = range && by === SINGLE ? [{ column: "start_ns", least: range.t0, most: range.t1 }] : [];
     return { ...view, by, bounds: [...view.bounds, ...within] };
   }, [view, by, range?.t0, range?.t1]);
-  const at = key.value;
-  const stamp = freshness.value;
-  const pages = useMemo(() => new Pages(), []);
-  const [said, say] = useState("");
-  useEffect(() => {
-    if (at) pages.open(at, asked, stamp);
-  }, [at, asked, stamp]);
-  useEffect(() => () => pages.stop(), []);
-  const { value: answer, state, detail } = pages.now.value;
-  const columns = useMemo(() => shownColumns(answer, view.columns), [answer?.columns, view.columns]);
+  const { pages, answer, problem, columns, said, say } = usePages(view, asked);
   const open = (id: number) => {
+    const at = key.peek();
     if (by !== SINGLE) go({ by: SINGLE, sort: null, within: { by, id } });
     else if (at)
       void getSlice(at, id).then(({ origin_ns, start, dur }) => openSlice(origin_ns, { row: id, start, dur }));
@@ -56,7 +47,7 @@ export function AllocationsCard({ range }: { view: TimeView; range: TimeRange | 
       <TableToolbar
         view={{ ...view, by }}
         answer={answer}
-        problem={state === "error" ? detail : ""}
+        problem={problem}
         busy={pages.busy.value}
         columns={columns}
         onChange={change}

@@ -1,16 +1,14 @@
 // The Tables tab: kernels, operators, modules, memory operations, launches, annotations; every one and in groups.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { freshness, key } from "../data";
 import { adjust, nav, navigate } from "../state";
 import { Details } from "../table/details";
 import { focusFilter } from "../table/filters";
 import { Grid } from "../table/grid";
 import { LaunchCharts } from "../table/launch-charts";
-import { Pages } from "../table/pages";
 import { isText, type ColumnInfo, type RowsAnswer } from "../table/requests";
 import { TableToolbar } from "../table/toolbar";
+import { usePages } from "../table/use-pages";
 import { INITIAL_TABLE, TABLES, type TableName, type TableView } from "../table/view";
 import { Absent, Await } from "../ui/states";
 
@@ -29,16 +27,7 @@ const go = (patch: Partial<TableView>) => navigate({ tables: { ...nav.peek().tab
 
 export function TablesTab(): JSX.Element {
   const view = nav.value.tables;
-  const at = key.value;
-  const stamp = freshness.value;
-  const pages = useMemo(() => new Pages(), []);
-  const [said, say] = useState("");
-  useEffect(() => {
-    if (at) pages.open(at, view, stamp);
-  }, [at, view, stamp]);
-  useEffect(() => () => pages.stop(), []);
-  const { value: answer, state, detail } = pages.now.value;
-  const columns = useMemo(() => shownColumns(answer, view.columns), [answer?.columns, view.columns]);
+  const { pages, answer, problem, columns, said, say } = usePages(view);
   const close = () => {
     go({ open: null });
     document.querySelector<HTMLElement>("[data-testid=table-grid]")?.focus();
@@ -51,7 +40,7 @@ export function TablesTab(): JSX.Element {
         <TableToolbar
           view={view}
           answer={answer}
-          problem={state === "error" ? detail : ""}
+          problem={problem}
           busy={pages.busy.value}
           columns={columns}
           onChange={change}
@@ -110,13 +99,6 @@ export function TablesTab(): JSX.Element {
       </p>
     </div>
   );
-}
-
-/** The columns in the order of the table; those that the view names, if it names any that exist. */
-export function shownColumns(answer: RowsAnswer | null, picked: readonly string[] | null): ColumnInfo[] {
-  const all = answer?.columns ?? [];
-  const chosen = all.filter((column) => picked?.includes(column.key) || column.key === answer?.name);
-  return picked && chosen.length > 0 ? chosen : all.filter((column) => column.shown || column.key === answer?.name);
 }
 
 function sortBy(column: ColumnInfo, rows: RowsAnswer): void {
