@@ -27,21 +27,27 @@ def state_of(worker: Worker) -> str | None:
 def read(worker: Worker) -> Rollup | None:
     """The rollup that is kept of the worker's files as they are now; None where there is none."""
     state = state_of(worker)
-    found = None if state is None else read_any(worker)
+    found = None if state is None else read_any(worker, state)
     return found[1] if found is not None and found[0] == state else None
 
 
-def read_any(worker: Worker) -> tuple[str, Rollup] | None:
-    """The rollup that is kept of the worker, and the state of the files that it was made of."""
+def read_any(worker: Worker, state: str | None) -> tuple[str, Rollup] | None:
+    """The rollup that is kept of the worker, and the state of the files that it was made of: of this state where there
+    is one. A folder that cannot be written may hold an old one, and another place the new one."""
+    other = None
     for data in kept.read(worker, FILE_NAME):
         try:
             table = pa.ipc.open_file(pa.py_buffer(data), options=_ONE_THREAD).read_all()
             about = table.schema.metadata
-            if about[b"version"] == str(ROLLUP_VERSION).encode():
-                return about[b"state"].decode(), from_table(table)
+            if about[b"version"] != str(ROLLUP_VERSION).encode():
+                continue
+            made_of = about[b"state"].decode()
+            if made_of == state:
+                return made_of, from_table(table)
+            other = other or (made_of, from_table(table))
         except _UNREADABLE:
             continue
-    return None
+    return other
 
 
 def write(worker: Worker, rollup: Rollup, state: str) -> bool:

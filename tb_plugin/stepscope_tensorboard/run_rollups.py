@@ -31,7 +31,7 @@ _KEPT = 2
 @dataclass(frozen=True, eq=False)
 class WholeRun:
     """All workers of a run in order of their rank, as their rollups tell; ``stale`` of them are of a former state of
-    the files. ``ids`` are those of the workers."""
+    the files, or were made by another version of stepscope. ``ids`` are those of the workers."""
 
     ids: list[str]
     rollups: list[Rollup]
@@ -108,7 +108,7 @@ class RunRollups:
         for worker, state in zip(run.workers, states, strict=True):
             has = loaded.get(worker.id)
             if has is None or has[0] != state:
-                kept = files.read_any(worker)
+                kept = files.read_any(worker, state)
                 if kept is not None:
                     has = loaded[worker.id] = kept
             out.append(has if has is not None else (None, None))

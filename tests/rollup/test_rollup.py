@@ -79,11 +79,27 @@ class TestState:
         rollup.make(worker)
         run.step(9, 900, 100).flush()
         assert rollup.read(worker) is None
-        assert len(files.read_any(worker)[1]) == 4
+        assert len(files.read_any(worker, files.state_of(worker))[1]) == 4
         rollup.make(worker)
         assert len(rollup.read(worker)) == 5
         run.window(TraceBuilder().step(9, 900, 100))
         assert rollup.read(worker) is None
+
+    def test_of_two_places_the_one_with_the_present_state_counts(self, tmp_path, monkeypatch):
+        """A folder that cannot be written keeps its old one; what is made since lies in the user's cache."""
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        run = record(tmp_path / "run")
+        (worker,) = open_run(tmp_path / "run").workers
+        rollup.make(worker)
+        kept_here = worker.folder.path / files.FILE_NAME
+        old = kept_here.read_bytes()
+        run.step(9, 900, 100).flush()
+        rollup.make(worker)
+        (elsewhere, *_) = files.kept._places(worker)[1:]
+        elsewhere.mkdir(parents=True)
+        os.rename(kept_here, elsewhere / files.FILE_NAME)
+        kept_here.write_bytes(old)
+        assert len(rollup.read(worker)) == 5
 
     def test_a_damaged_or_foreign_one_is_made_anew(self, tmp_path):
         record(tmp_path / "run")

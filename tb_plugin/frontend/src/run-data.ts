@@ -18,7 +18,18 @@ function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Pr
   return resource.now.value;
 }
 
-export const useRunSummary = () => useRun("", (run, signal) => json<RunSummary>("run/summary", { run }, signal));
+const STALE_MS = 3000;
+
+/** The summary; while workers of it are being summed up again, asked for once more: an ended run announces nothing. */
+export function useRunSummary(): Loaded<RunSummary> {
+  const found = useRun("", (run, signal) => json<RunSummary>("run/summary", { run }, signal));
+  useEffect(() => {
+    if ((found.value?.stale ?? 0) === 0) return;
+    const timer = setTimeout(() => (freshness.value += 1), STALE_MS);
+    return () => clearTimeout(timer);
+  }, [found]);
+  return found;
+}
 
 export const useRunSteps = (of: string | null, columns: number) =>
   useRun(`${of} ${columns}`, (run, signal) => json<RunSteps>("run/steps", { run, of, columns }, signal));

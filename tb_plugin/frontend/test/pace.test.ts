@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pace } from "../src/pace";
 
-test("the first is done at once, of those that follow without rest the last", async () => {
+test("the first is done at once, of those that follow without rest the last", async (t) => {
+  t.mock.method(performance, "now", () => 1000); // however slow the machine is
   const pace = new Pace(5);
   const done: string[] = [];
   await new Promise<void>((resolve) => {
@@ -14,6 +15,6 @@ test("the first is done at once, of those that follow without rest the last", as
   });
   assert.deepEqual(done, ["a", "c"]);
   pace.run(() => done.push("d"));
-  pace.stop(); // what waits is not done; what was done at once stays
-  assert.ok(!done.includes("b"));
+  pace.stop();
+  assert.deepEqual(done, ["a", "c"]);
 });

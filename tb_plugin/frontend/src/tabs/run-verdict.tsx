@@ -76,7 +76,7 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
         In each step the slowest worker takes {duration(found.excess_ns)} ({percent(found.ratio)} of its time) more than
         the mean of all, compared by the {measureLabel(found.measure).toLowerCase()} over {plural(found.steps, "step")}.
         {across.shared_steps === 0 && " No step was seen by all workers."}
-        {run.stale > 0 && ` ${plural(run.stale, "worker")} wrote since; being summed up again.`}
+        {run.stale > 0 && ` ${staleText(run)}`}
       </p>
       {(across.missing_rank_count ?? 0) > 0 && (
         <p class="banner warn" role="status" data-testid="ranks-missing">
@@ -86,6 +86,13 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** Workers of an ended run wrote nothing: another version of stepscope summed them up, or too early. */
+function staleText({ stale, live }: RunSummary): string {
+  const workers = plural(stale, "worker");
+  if (live > 0) return `${workers} wrote since; being summed up again.`;
+  return `${workers} ${stale === 1 ? "is" : "are"} being summed up again; until then an earlier state is shown.`;
 }
 
 /** Other workers with a part that takes notably more than that of the median worker. */
