@@ -78,7 +78,7 @@ _INSIDE: tuple[frozenset[int], ...] = (
 MAX_ENTRIES = 2 * 256
 #: After so many steps one is worked out in full again, regular or not. Such a step costs 0.1 ms, and short ones would
 #: feel that: it is up to the other number of steps for those, as long as the checks are no further apart than the time.
-_CHECK_EVERY, _CHECK_EVERY_AT_MOST, _CHECK_EVERY_NS = 16, 256, 50_000_000
+_CHECK_EVERY, _CHECK_EVERY_AT_MOST, _CHECK_EVERY_NS = 16, 512, 100_000_000
 #: The hooks time themselves from one check to the next, once in so many.
 _SAMPLE_EVERY = 8
 
@@ -99,7 +99,8 @@ class Loop:
         self.loader_thread = get_ident()
         self.recorder = recorder
         self.windows = windows
-        self.tracker = StepTracker(recorder, perf_counter_ns())
+        began = perf_counter_ns()
+        self.tracker = StepTracker(recorder, began)
         self.hook_ns: deque[int] = deque(maxlen=1000)  # self time of the hooks a step, one figure a sample
         self.unclosed = 0  # phases that never ended, since an exception passed their end by
         self.other_threads = 0  # forwards, backwards and optimizer steps of other threads
@@ -115,7 +116,8 @@ class Loop:
         self._stack: list[tuple[int, int, object, bool]] = []  # phase, start, ..., whether it counts as itself
         self._stepped_in_backward = False
         self._next_check = _CHECK_EVERY
-        self._checked = 0
+        self._checked = 0  # checks so far; the number of the step and the time of the latest
+        self._checked_number, self._checked_ns = 0, began
         self._sampled = False
         self._sample_start = 0
         recorder.sources.append(self._regular_steps)
@@ -475,7 +477,7 @@ class Loop:
         tracker = self.tracker
         number = tracker.number
         if number >= self._next_check:
-            self._check(number)
+            self._check(number, now)
         if self.after_segment:
             self.after_segment[:] = [call for call in self.after_segment if call()]
         stalled = self.windows.at_boundary(number, tracker.steps, tracker.last_step_ns)
@@ -483,19 +485,20 @@ class Loop:
         self.marks.until = int(min(self._next_check, self.windows.quiet_until)) - 1
         return perf_counter_ns() if stalled else now
 
-    def _check_interval(self) -> int:
+    def _check_interval(self, step_ns: int) -> int:
         """Steps to the next check, in units of ``_CHECK_EVERY``; it grows with the number of checks."""
-        step_ns = max(self.tracker.last_step_ns or _CHECK_EVERY_NS, 1)
         most = min(self._checked, _CHECK_EVERY_AT_MOST // _CHECK_EVERY)
-        return max(1, min(most, _CHECK_EVERY_NS // step_ns // _CHECK_EVERY))
+        return max(1, min(most, _CHECK_EVERY_NS // max(step_ns, 1) // _CHECK_EVERY))
 
-    def _check(self, number: int) -> None:
+    def _check(self, number: int, now: int) -> None:
+        step_ns = (now - self._checked_ns) // max(number - self._checked_number, 1)
+        self._checked_number, self._checked_ns = number, now
         if self._sampled:
             self.hook_ns.append(self.marks.sample_ns // (number - self._sample_start))
         self._checked += 1
         self._sampled = self._checked % _SAMPLE_EVERY == 1
         self.marks.sample_ns = 0
         self._sample_start = number
-        self._next_check = (number // _CHECK_EVERY + self._check_interval()) * _CHECK_EVERY
+        self._next_check = (number // _CHECK_EVERY + self._check_interval(step_ns)) * _CHECK_EVERY
         for check in self.checks:
             check()

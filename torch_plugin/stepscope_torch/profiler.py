@@ -64,7 +64,7 @@ class Profiler:
             all recordings into the same folder the first one's stays.
         record_shapes, with_stack, profile_memory: what deep windows hold besides, as torch.profiler has them.
         modules: times of the model's modules: host times of two steps in 50 (in N steps, for a number N of at
-            least 16; fewer of steps below 3 ms), and with their operators and kernels in deep windows. False for
+            least 16; fewer of steps below 6 ms), and with their operators and kernels in deep windows. False for
             neither.
         flight_recorder: whether deep windows open by themselves after slow steps and losses that are no numbers; a
             ``stepscope.flight.FlightPlan`` says how many. Default: where ``schedule`` has windows at all.

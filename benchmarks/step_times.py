@@ -1,0 +1,152 @@
+"""Whether steps are as long as without the profiler: the slowest in a hundred beside the writer thread and the resource
+monitor, and those before and after a deep window of 100,000 events.
+
+Blocks of steps with the profiler, without it, and without it once more (the control: what is noise) alternate in one
+process in random order; results are medians over the rounds of the ratios within a round. Wall time shows what waits
+for Python's lock; on a machine that does something else its upper percentiles show that, so CPU time is told as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from torch_overhead import VARIANTS, Batches, small
+
+from stepscope.runs import open_run
+from stepscope.schema import Kind
+from stepscope_torch import Profiler, Schedule
+
+#: Seconds at the begin of a block that do not count: the monitor's process starts.
+WARMUP_S = 1.5
+LIMIT = 1.02
+
+
+def medium() -> tuple[nn.Module, torch.Tensor]:
+    """A step of some milliseconds."""
+    layer = nn.TransformerEncoderLayer(64, 4, 256, batch_first=True)
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), torch.randn(8, 16, 64)
+
+
+def steps(model: nn.Module, batch: torch.Tensor, optimizer: torch.optim.Optimizer) -> Iterator[tuple[int, int]]:
+    """Wall and CPU time of the training thread, in ns, of one step after the other."""
+    while True:
+        wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
+        for x in DataLoader(Batches(batch, 10_000), batch_size=None):
+            optimizer.zero_grad()
+            model(x).square().mean().backward()
+            optimizer.step()
+            now, now_cpu = time.perf_counter_ns(), time.thread_time_ns()
+            yield now - wall, now_cpu - cpu
+            wall, cpu = now, now_cpu
+
+
+def block(model: nn.Module, batch: torch.Tensor, optimizer: torch.optim.Optimizer, seconds: float) -> np.ndarray:
+    """Times (steps, 2) of so many seconds after the warm-up."""
+    began, times = time.monotonic(), []
+    for took in steps(model, batch, optimizer):
+        elapsed = time.monotonic() - began
+        if elapsed > WARMUP_S + seconds:
+            return np.array(times)
+        if elapsed > WARMUP_S:
+            times.append(took)
+    raise AssertionError("the training ended")
+
+
+def beside_the_writer(name: str, built: tuple[nn.Module, torch.Tensor], rounds: int, seconds: float) -> None:
+    model, batch = built
+    optimizer = torch.optim.Adam(model.parameters())
+    figures: dict[str, list[np.ndarray]] = {variant: [] for variant in VARIANTS}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(rounds):
+            for variant in random.sample(VARIANTS, len(VARIANTS)):
+                profiler = Profiler(Path(folder), model, schedule=False)
+                if variant == "with":
+                    profiler.start()
+                times = block(model, batch, optimizer, seconds)
+                profiler.stop()
+                figures[variant].append(np.percentile(times, (50, 99), axis=0) / 1000)
+    usual = np.median(figures["without"], axis=0)
+    for row, percentile in enumerate(("median", "p99")):
+        for column, clock in enumerate(("wall", "CPU")):
+            told = ", ".join(f"{variant} {ratio(figures, variant, row, column)}" for variant in ("with", "control"))
+            print(f"{name}, {clock} {percentile}: {usual[row, column]:.0f} us; {told} (limit {LIMIT})")
+
+
+def ratio(figures: dict[str, list[np.ndarray]], variant: str, row: int, column: int) -> str:
+    """Median and quartiles of the ratios to the steps without the profiler."""
+    pairs = zip(figures[variant], figures["without"], strict=True)
+    found = sorted(a[row, column] / b[row, column] for a, b in pairs)
+    return f"{statistics.median(found):.3f} ({found[len(found) // 4]:.3f} .. {found[3 * len(found) // 4]:.3f})"
+
+
+def around_a_window(rounds: int, around: int = 400) -> None:
+    """The CPU time of steps after a window of 100,000 events over that before it, and the stalls that the run tells.
+
+    The control does the same without the window.
+    """
+    model, batch = small()
+    optimizer = torch.optim.Adam(model.parameters())
+    ratios: dict[bool, list[float]] = {True: [], False: []}
+    for _ in range(rounds):
+        for windows in random.sample((True, False), 2):
+            with tempfile.TemporaryDirectory() as folder:
+                plan = Schedule(skip_first=around + 20, active=10**6) if windows else False
+                profiler = Profiler(Path(folder), model, schedule=plan, monitor_interval_ms=None)
+                with profiler:
+                    training = steps(model, batch, optimizer)
+                    before = [next(training) for _ in range(around)][20:]
+                    for took in training:
+                        if profiler._windows is None or profiler._windows.taken or (not windows and took[0]):
+                            break
+                    after = [next(training) for _ in range(around)][20:]  # the first ones find cold caches
+                ratios[windows].append(usual_cpu(after) / usual_cpu(before))
+                if windows:
+                    told = stalls(Path(folder))
+    for windows, name in ((True, "a window"), (False, "control")):
+        found = sorted(ratios[windows])
+        quartiles = f"{found[len(found) // 4]:.3f} .. {found[3 * len(found) // 4]:.3f}"
+        print(f"CPU time of steps after {name} over that before: {statistics.median(found):.3f} ({quartiles})")
+    print(told)
+
+
+def usual_cpu(times: list[tuple[int, int]]) -> float:
+    return float(np.percentile(np.array(times)[:, 1], 20))
+
+
+def stalls(run: Path) -> str:
+    (worker,) = open_run(run).workers
+    (window,) = worker.windows()
+    live = worker.live()
+    told = live.dur_ns[live.of_kind(Kind.OVERHEAD)] / 1e9
+    return f"a window of {len(window.events):,} events: stalls told {sum(told):.2f} s, the longest {max(told):.2f} s"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=2.0, help="of a block")
+    parser.add_argument("--only", choices=["small", "medium", "window"])
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, torch {torch.__version__}, 1 thread")
+    for name, build in (("small", small), ("medium", medium)):
+        if arguments.only in (None, name):
+            beside_the_writer(name, build(), arguments.rounds, arguments.seconds)
+    if arguments.only in (None, "window"):
+        around_a_window(arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()
