@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.importers import kineto_native
+from tests.builders import TraceBuilder
 from tests.importers.equality import differences, mutated, rich_trace
 
 pytestmark = pytest.mark.skipif(not kineto_native.is_built(), reason="the C++ scanner was not built")
@@ -16,6 +17,14 @@ def test_damaged_traces(tmp_path: Path, block_bytes: int, count: int) -> None:
     for seed in range(count):
         path.write_bytes(mutated(seed))
         assert not differences(path, block_bytes), f"seed {seed}"
+
+
+def test_more_distinct_texts_than_a_table_begins_with(tmp_path: Path) -> None:
+    trace = TraceBuilder(rank=1)
+    for i in range(700):
+        trace.kernel(f"kernel {i * 7919 % 641} of a long name {i % 3}", 4 * i, 3, tag=f"{i % 599} " + "x" * (i % 40))
+    path = trace.write(tmp_path / "rank1.json")
+    assert not differences(path, 40_000)
 
 
 def test_odd_members_are_read_by_the_scanner_itself(tmp_path: Path) -> None:
