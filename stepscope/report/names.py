@@ -10,6 +10,8 @@ import re
 # "void a::b<", "a::(anonymous namespace)::b(" and the like; nothing else is touched.
 _SIGNATURE = re.compile(r"(?:void (?=[\w(])|(?=\w+::|\w+<))(?:\w+::|\(anonymous namespace\)::)*\w+[<(]")
 _LAMBDA = re.compile(r"\{lambda\((.*)\)#\d+\}")
+# AMD's matrix products: the size of a tile and of a work group stand between two hundred letters of settings.
+_TENSILE = re.compile(r"(Cijk_.+?)(?:_UserArgs)?_(MT\d+x\d+x\d+)_.+_(WG\d+_\d+_\d+)")
 _OPEN, _CLOSE = "<({[", ">)}]"
 # PyTorch's wrappers around the function that is computed, and the parameters that only say how it is loaded.
 _PLUMBING = re.compile(r"[aA]rray<char\*, \d+>|TrivialOffsetCalculator<.*|(?:Load|Store)With(?:out)?Cast\b.*")
@@ -21,6 +23,8 @@ def brief(name: str) -> str:
     >>> brief("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int)")
     'vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>'
     """
+    if found := _TENSILE.fullmatch(name):
+        return "_".join(found.groups())
     if not _SIGNATURE.match(name):
         return name
     try:

@@ -29,6 +29,10 @@ LONG = f"void at::native::vectorized_elementwise_kernel<4, {ADD}, std::array<cha
             "::{lambda(float)#1}, 4>(int)",
             "unrolled_elementwise_kernel<direct_copy_kernel_cuda(float), 4>",
         ),
+        (
+            "Cijk_Alik_Bljk_BBS_BH_UserArgs_MT16x16x128_MI16x16x1_SN_LDSB0_AFC1_WSGRB0_WS64_WG16_4_4",
+            "Cijk_Alik_Bljk_BBS_BH_MT16x16x128_WG16_4_4",
+        ),
     ],
 )
 def test_what_tells_kernels_apart_stays(name, short):

@@ -5,6 +5,8 @@ const kept = new Map<string, string>();
 
 // "void a::b<", "a::(anonymous namespace)::b(" and the like; nothing else is touched.
 const SIGNATURE = /^(?:void (?=[\w(])|(?=\w+::|\w+<))(?:\w+::|\(anonymous namespace\)::)*\w+[<(]/;
+// AMD's matrix products: the size of a tile and of a work group stand between two hundred letters of settings.
+const TENSILE = /^(Cijk_.+?)(?:_UserArgs)?_(MT\d+x\d+x\d+)_.+_(WG\d+_\d+_\d+)$/;
 const OPEN = "<({[";
 const CLOSE = ">)}]";
 
@@ -18,6 +20,7 @@ const PLUMBING = /^(?:[aA]rray<char\*, \d+>|TrivialOffsetCalculator<.*|(?:Load|S
  * "vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>". Any other text stays as it is.
  */
 export function brief(name: string): string {
+  if (name.startsWith("Cijk_")) return name.replace(TENSILE, "$1_$2_$3");
   if (name.length < 24 || !SIGNATURE.test(name)) return name;
   let short = kept.get(name);
   if (short === undefined) {

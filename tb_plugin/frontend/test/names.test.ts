@@ -47,6 +47,13 @@ test("of lambdas the types remain, which tell the variants of one function apart
   );
 });
 
+test("of AMD's matrix products the sizes of tiles and work groups remain", () => {
+  assert.equal(
+    brief("Cijk_Alik_Bljk_BBS_BH_UserArgs_MT16x16x128_MI16x16x1_SN_LDSB0_AFC1_WSGRB0_WS64_WG16_4_4"),
+    "Cijk_Alik_Bljk_BBS_BH_MT16x16x128_WG16_4_4",
+  );
+});
+
 test("other texts stay as they are", () => {
   for (const name of [
     "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64",

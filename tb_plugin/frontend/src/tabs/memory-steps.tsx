@@ -30,7 +30,7 @@ export function AfterStepsCard(props: { of: number; view: TimeView; onPick: (t: 
               <p class={`growth${steps.growth.is_steady ? " bad" : ""}`} data-testid="growth">
                 {growthText(steps)}
               </p>
-              <Bars steps={steps} onPick={props.onPick} />
+              {steps.count > 1 && <Bars steps={steps} onPick={props.onPick} />}
               <Outliving steps={steps} view={view} />
             </>
           )

@@ -44,10 +44,12 @@ function Peaks({ run }: { run: RunSummary }): JSX.Element {
   const kinds = useMemo(() => kindsOf(run.memory), [run]);
   if (kinds.length === 0) {
     return (
-      <Absent>
-        No worker recorded allocations. Profiler(…, profile_memory=True) asks for them in deep windows; TensorFlow
-        records those of GPUs by itself.
-      </Absent>
+      <Card title="Allocations were not recorded" testId="run-memory-none">
+        <Absent>
+          No worker recorded allocations. Profiler(…, profile_memory=True) asks for them in deep windows; TensorFlow
+          records those of GPUs by itself.
+        </Absent>
+      </Card>
     );
   }
   return (

@@ -58,6 +58,10 @@ export interface Find {
   at: number; // index into rows
 }
 
+/** Pixels of the lanes, at the least; and of all that stands above and below them in the window. */
+const LEAST_ROOM = 520;
+const AROUND_LANES = 216;
+
 export class TimelineModel {
   readonly source = new Resource<TreeAnswer>();
   readonly selected = new Resource<SliceAnswer>();
@@ -108,7 +112,7 @@ export class TimelineModel {
     const wishes = { moves: [], filter: "", idle: false, keep: new Set<number>() };
     const { tree } = arrange(this.tree.peek(), wishes);
     const folded = defaultFold(tree, 900);
-    return { folded, rows: defaultRows(tree, folded, 520) };
+    return { folded, rows: defaultRows(tree, folded, Math.max(LEAST_ROOM, innerHeight - AROUND_LANES)) };
   });
   /** The rows of lanes that show fewer than they have until the user wants others. */
   readonly usualRows = computed<ReadonlyMap<number, number>>(() => this.defaults.value.rows);
