@@ -142,9 +142,12 @@ export function startData(): void {
   void poll();
   setInterval(() => (clockMs.value = Date.now()), 1000);
   let last: WorkerKey | null = null;
+  let lastStamp = "";
   effect(() => {
     const at = key.value;
     const stamp = updatedText.value;
+    const isNews = at !== last || stamp !== lastStamp;
+    lastStamp = stamp;
     void tab.value;
     if (at !== last) {
       last = at;
@@ -152,7 +155,7 @@ export function startData(): void {
       batch(() => [summary, overview, resources].forEach((resource) => resource.reset()));
     }
     if (at && !isWhole.value) loadTab(at, stamp);
-    freshness.value = freshness.peek() + 1;
+    if (isNews) freshness.value = freshness.peek() + 1;
   });
   effect(() => {
     // What is on show by default is told in the address as well: a link must not lead to the next run instead.

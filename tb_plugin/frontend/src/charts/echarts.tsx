@@ -118,8 +118,12 @@ export function Chart(props: {
       const [x, y] = made.convertFromPixel({ gridIndex: 0 }, point) as number[];
       onClick.current(x, y);
     });
-    const observer = new ResizeObserver(() => made.resize());
-    observer.observe(element.current);
+    const own = element.current;
+    const observer = new ResizeObserver(() => {
+      // It calls once at the start too, and everything would be drawn twice.
+      if (made.getWidth() !== own.clientWidth || made.getHeight() !== own.clientHeight) made.resize();
+    });
+    observer.observe(own);
     return () => {
       observer.disconnect();
       made.dispose();

@@ -26,6 +26,9 @@ import { RangeParts, RangeSpread } from "./step-range";
 import { StepTable } from "./step-table";
 
 const BAR_PIXELS = 3; // at least
+const AROUND_BARS = 130; // pixels of the window that are no bars
+let lastWidth: number | null = null; // of the bars: with it the first request need not be repeated
+
 const FAR = 4; // times the 95th percentile: where the axis is cut
 
 export function StepsTab(): JSX.Element {
@@ -78,7 +81,7 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
   const chosen: Chosen = range ? { ...base, ...range } : base;
 
   const [view, setView] = useState<BarView | null>(null); // null: all
-  const [width, setWidth] = useState(1000);
+  const [width, setWidth] = useState(() => lastWidth ?? window.innerWidth - AROUND_BARS);
   const [uncut, setUncut] = useState(false);
   const asked = askedView(view);
   const query = { by, host, share, ...asked, bars: Math.ceil((width / BAR_PIXELS) * (view ? 2 : 1)) };
@@ -152,7 +155,7 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
                 onView={setView}
                 onRange={select}
                 onStep={choose}
-                onWidth={setWidth}
+                onWidth={(pixels) => pixels > 1 && setWidth((lastWidth = pixels))} // 1: it is taken away
               />
             </Card>
           )

@@ -19,7 +19,7 @@ import { type Area, type Span } from "../hash";
 import { Resource, sentence } from "../resource";
 import { adjust, nav, navigate, openWorker, part, slice as sliceRow, span as spanSignal } from "../state";
 import { arrange, type Arranged } from "./arrange";
-import { clearGroups } from "./coloring";
+import { clearGroups, serverGroup } from "./coloring";
 import { Comparison, isPeer, MOST_PEERS, peerRow } from "./compare";
 import { CurveStore } from "./curves";
 import { Finder } from "./finder";
@@ -186,6 +186,7 @@ export class TimelineModel {
   private clicked: SliceHit | null = null; // where the selected slice was clicked: some are shown on two lanes
   private lastHeight = 0;
   private selectedOf = "";
+  private group: ReturnType<typeof serverGroup> = null; // that the tiles have
   private statisticsTimer: ReturnType<typeof setTimeout> | null = null;
   private events = new Map<number, string>();
   private readonly stops: (() => void)[] = [];
@@ -236,9 +237,10 @@ export class TimelineModel {
         if (area.value === null && this.panel.peek() === "area") this.panel.value = "selection";
       }),
       effect(() => {
-        void this.coloring.value; // the server adds another column, or none
+        const group = serverGroup(this.coloring.value); // another column of the server, or none
         untracked(() => {
-          this.tiles.touchAll();
+          if (group !== null && group !== this.group) this.tiles.touchAll();
+          this.group = group;
           this.drawn.value += 1;
           this.requests.schedule();
         });

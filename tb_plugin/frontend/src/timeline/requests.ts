@@ -17,12 +17,14 @@ export class Requests {
   private tilesRequest: { plan: TileRequest; controller: AbortController } | null = null;
   private flowsRequest: { text: string; controller: AbortController } | null = null;
   private curvesRequest = false;
+  private hasAny = false; // rectangles of this worker
   private timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(private readonly model: TimelineModel) {}
 
   /** Forget what is under way: another worker is shown. */
   reset(): void {
+    this.hasAny = false;
     this.tilesRequest?.controller.abort();
     this.tilesRequest = null;
     this.flowsRequest?.controller.abort();
@@ -44,7 +46,7 @@ export class Requests {
         void this.fetchCurves();
         void this.fetchFlows();
       },
-      this.model.drawn.peek() === 0 ? 0 : DEBOUNCE_MS,
+      this.hasAny ? DEBOUNCE_MS : 0,
     );
   }
 
@@ -105,6 +107,7 @@ export class Requests {
       );
       this.model.problem.value = "";
       this.model.drawn.value += 1;
+      this.hasAny = true;
       timelineHas(at);
     } catch (error) {
       if (this.tilesRequest !== mine || controller.signal.aborted) return;
