@@ -17,6 +17,7 @@ import pytest
 
 from stepscope.cli import main
 from tests.browser.opened import PATIENCE_MS, Opened, hash_of
+from tests.browser.timeline_page import TimelinePage, Timelines, write_runs
 from tests.builders import TraceBuilder
 from tests.tensorboard_server import tensorboard
 
@@ -170,3 +171,18 @@ def summary(logdir: Path) -> Callable[[str], dict[str, Any]]:
         return json.loads(printed.getvalue())
 
     return of
+
+
+@pytest.fixture(scope="session")
+def timeline_site(logdir: Path, address: str) -> str:
+    write_runs(logdir)
+    return address
+
+
+@pytest.fixture
+def timeline(open_page: Callable[..., Opened], timeline_site: str) -> Timelines:
+    def open_it(run: str = "pair", **state: Any) -> TimelinePage:
+        state = {"worker": "r0.pt.trace.json", **state}
+        return TimelinePage(open_page(timeline_site, run=run, tab="timeline", **state))
+
+    return open_it

@@ -1,0 +1,210 @@
+"""The lanes of the Timeline tab and how one moves among them, in a real Chromium."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.opened import Opened, expect
+from tests.browser.timeline_page import Timelines
+
+pytest.importorskip("playwright")
+pytestmark = pytest.mark.browser
+
+
+# -- lanes ------------------------------------------------------------------------------------------
+
+
+def test_idle_threads_are_put_away_with_their_number(timeline: Timelines) -> None:
+    tab = timeline("idle")
+    expect(tab.lanes()).to_have_count(4)  # host, process, the busy thread, the row for the others
+    tab.frame.get_by_test_id("lane-more").get_by_text("30 idle threads").click()
+    tab.frame.get_by_text("thread 100005").first.wait_for()
+    tab.key("i")
+    tab.frame.get_by_test_id("lane-more").wait_for()
+    tab.opened.expect("idle-toggle").to_contain_text("30 idle threads hidden")
+
+
+def test_a_search_hit_on_an_idle_thread_brings_it_back(timeline: Timelines) -> None:
+    tab = timeline("idle", find="work 7")
+    tab.frame.get_by_test_id("search-next").click()
+    tab.selected("work 7")
+    expect(tab.lanes().filter(has_text="100007")).to_have_count(1)
+
+
+def test_twelve_thousand_lanes_scroll(timeline: Timelines) -> None:
+    tab = timeline("crowd", idle="1")
+    assert tab.lanes().count() < 80  # only those in view are elements
+    tab.frame.locator(".labels-body").focus()
+    tab.page.keyboard.press("End")
+    tab.frame.locator(".label.active").wait_for()
+    tab.opened.settle()
+    assert tab.lanes().count() < 80
+    last = tab.lanes().last
+    box = last.bounding_box()
+    assert box["y"] + box["height"] <= tab.canvas.bounding_box()["y"] + tab.canvas.bounding_box()["height"] + 1
+    tab.frame.get_by_test_id("lane-filter").fill("100 777")
+    tab.frame.get_by_text("thread 100777").first.wait_for()
+    assert tab.lanes().count() < 80
+
+
+def test_a_filter_leaves_the_lanes_with_its_words(timeline: Timelines) -> None:
+    tab = timeline()
+    before = tab.names()
+    tab.key("l")
+    tab.page.keyboard.type("stream 7")
+    tab.frame.get_by_text("1 lane found").wait_for()
+    assert [name for name in tab.names() if "stream" in name] == ["stream 7"]
+    assert len(tab.names()) < len(before)
+    tab.page.keyboard.press("Escape")
+    expect(tab.lanes()).to_have_count(len(before))
+    assert tab.names() == before
+
+
+def test_a_pinned_lane_stays_on_top(timeline: Timelines) -> None:
+    tab = timeline()
+    tab.stream.hover()
+    tab.stream.get_by_test_id("pin-lane").click()
+    pinned = tab.frame.get_by_test_id("pinned-lane")
+    pinned.wait_for()
+    expect(pinned).to_contain_text("stream 7")
+    assert pinned.bounding_box()["y"] < tab.lanes().first.bounding_box()["y"]
+    tab.click(pinned, 2000)
+    tab.selected("gemm")
+    pinned.get_by_test_id("pin-lane").click()
+    pinned.wait_for(state="detached")
+
+
+def test_lanes_are_moved_by_keys_and_by_dragging(timeline: Timelines) -> None:
+    tab = timeline()
+    labels = tab.frame.locator(".labels-body")
+    labels.focus()
+    names = tab.names()
+    thread, device = names.index("thread 4000 (python3)"), next(i for i, n in enumerate(names) if n.startswith("GPU"))
+    assert thread < device
+    for _ in range(thread):
+        tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("Alt+ArrowDown")
+    tab.opened.settle()
+    assert tab.names().index("thread 4000 (python3)") > tab.names().index(names[device])
+    box = tab.thread.bounding_box()
+    tab.page.mouse.move(box["x"] + 60, box["y"] + 8)
+    tab.page.mouse.down()
+    tab.page.mouse.move(box["x"] + 60, box["y"] - 100, steps=4)
+    tab.page.mouse.up()
+    tab.opened.settle()
+    assert tab.names() == names
+
+
+def test_a_lane_and_the_names_are_resized(timeline: Timelines) -> None:
+    tab = timeline()
+    height = tab.thread.bounding_box()["height"]
+    grip = tab.thread.get_by_test_id("lane-grip").bounding_box()
+    tab.page.mouse.move(grip["x"] + 50, grip["y"] + 2)
+    tab.page.mouse.down()
+    tab.page.mouse.move(grip["x"] + 50, grip["y"] - 30, steps=3)
+    tab.page.mouse.up()
+    tab.frame.get_by_role("button", name="2 more rows").wait_for()
+    assert tab.thread.bounding_box()["height"] == height - 2 * 17
+    tab.frame.locator(".labels-body").focus()
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("+")
+    tab.frame.get_by_role("button", name="1 more row").wait_for()
+    tab.page.keyboard.press("*")
+    tab.frame.get_by_test_id("lane-rows").wait_for(state="detached")
+    assert tab.thread.bounding_box()["height"] == height
+    width = tab.canvas.bounding_box()["width"]
+    tab.frame.get_by_test_id("names-edge").focus()
+    tab.page.keyboard.press("ArrowRight")
+    tab.opened.settle()
+    assert tab.canvas.bounding_box()["width"] == width - 16
+
+
+def test_a_jump_shows_rows_that_were_cut(timeline: Timelines) -> None:
+    tab = timeline()
+    tab.frame.locator(".labels-body").focus()
+    for key in ("ArrowDown", "ArrowDown", "-", "-", "-"):
+        tab.page.keyboard.press(key)
+    tab.frame.get_by_role("button", name="3 more rows").wait_for()
+    tab.frame.get_by_test_id("timeline-search").fill("aten::linear")
+    tab.frame.get_by_test_id("search-next").click()
+    tab.selected("aten::linear")
+    tab.frame.get_by_test_id("lane-rows").wait_for(state="detached")
+
+
+# -- moves ------------------------------------------------------------------------------------------
+
+
+def test_from_step_to_step(timeline: Timelines) -> None:
+    tab = timeline()
+    tab.key("g")
+    tab.page.keyboard.type("6")
+    tab.page.keyboard.press("Enter")
+    tab.wait_for_range(10_000 - 1500, 20_000 + 1500)  # 15 % of room
+    tab.key("]")
+    tab.wait_for_range(30_000 - 13_000, 30_000)  # moved by a step as far as the trace goes
+    field = tab.frame.get_by_test_id("step-field")
+    expect(field).to_have_value("7")
+    tab.key("[")
+    expect(field).to_have_value("6")
+    tab.key("g")
+    tab.page.keyboard.type("99")
+    tab.page.keyboard.press("Enter")
+    expect(field).to_have_attribute("aria-invalid", "true")
+
+
+def test_fit_the_selection_then_all(timeline: Timelines) -> None:
+    tab = timeline()
+    whole = tab.shown()
+    tab.click(tab.stream, 2000)
+    tab.selected("gemm")
+    tab.key("f")
+    tab.wait_for_range(1000 - 450, 4000 + 450)
+    tab.key("f")
+    tab.wait_for_range(*whole)
+
+
+def test_the_next_slice_of_a_row(timeline: Timelines) -> None:
+    tab = timeline()
+    tab.click(tab.stream, 2000)
+    tab.selected("gemm")
+    tab.key(".")
+    tab.selected("relu")
+    tab.key(",")
+    tab.selected("gemm")
+    tab.key(",")
+    tab.frame.get_by_test_id("said").get_by_text("This is the first slice of its row").wait_for(state="attached")
+
+
+def test_two_fingers_zoom(timeline_site: str, chromium: Any) -> None:
+    context = chromium.new_context(viewport={"width": 1200, "height": 800}, has_touch=True)
+    page = context.new_page()
+    opened = Opened(page)
+    page.goto(f"{timeline_site}/#stepscope&p.stepscope.run=pair&p.stepscope.tab=timeline")
+    frame = page.frame_locator("iframe")
+    canvas = frame.get_by_test_id("timeline-canvas")
+    canvas.wait_for()
+    opened.settle()
+    shown = frame.get_by_test_id("timeline-range")
+
+    def width() -> float:
+        return float(shown.get_attribute("data-t1") or 0) - float(shown.get_attribute("data-t0") or 0)
+
+    before = width()
+    box = canvas.bounding_box()
+    session = context.new_cdp_session(page)
+    middle, y = box["x"] + box["width"] / 2, box["y"] + 150
+
+    def touch(type_: str, apart: float) -> None:
+        points = [{"x": middle - apart, "y": y, "id": 0}, {"x": middle + apart, "y": y, "id": 1}]
+        session.send("Input.dispatchTouchEvent", {"type": type_, "touchPoints": points if type_ != "touchEnd" else []})
+
+    touch("touchStart", 50)
+    for apart in (60, 80, 100):
+        touch("touchMove", apart)
+    touch("touchEnd", 0)
+    opened.settle()
+    assert width() == pytest.approx(before / 2, rel=0.1)
+    context.close()
