@@ -121,6 +121,8 @@ class Recorder:
         self.sources: list[Callable[[Names], list[Columns]]] = []
         #: Where annotations go if the extension is there, which puts them in by itself; else they come as spans.
         self.regions: Any = None if extension is None else extension.Spans()
+        if self.regions is not None:
+            self.regions.limit = MAX_PENDING
         #: Called on the writer thread before ``stop`` closes the files.
         self.at_end: list[Callable[[], None]] = []
         self._dropped = 0

@@ -9,6 +9,8 @@ import pytest
 
 import stepscope.recorder as recorder_module
 from stepscope import annotate, annotation_begin, annotation_end
+from stepscope.annotate import PythonRegion
+from stepscope.hot import extension
 from stepscope.recorder import Recorder
 from stepscope.runs import open_run
 from stepscope.schema import Kind
@@ -20,6 +22,12 @@ def recorder(tmp_path):
     recorder.start()
     yield recorder
     recorder.stop()
+
+
+@pytest.fixture(params=[annotate] if extension is None else [annotate, PythonRegion], ids=lambda made: made.__name__)
+def region(request):
+    """What ``annotate`` is here, and what it is where the extension was not built."""
+    return request.param
 
 
 def regions(recorder):
@@ -34,10 +42,10 @@ def regions(recorder):
     return sorted(found, key=lambda region: (region[1], -region[2]))
 
 
-def test_nested_regions(recorder):
+def test_nested_regions(recorder, region):
     recorder.step = 4
-    with annotate("outer"):
-        with annotate("inner"):
+    with region("outer"):
+        with region("inner"):
             pass
         recorder.step = 5
     outer, inner = regions(recorder)
@@ -68,14 +76,14 @@ def test_a_decorated_function_may_call_itself(recorder):
     assert all(outer[2] >= inner[2] for outer, inner in itertools.pairwise(found))
 
 
-def test_exceptions_pass_and_close_the_region(recorder):
-    with pytest.raises(ValueError, match="mine"), annotate("fails"):
+def test_exceptions_pass_and_close_the_region(recorder, region):
+    with pytest.raises(ValueError, match="mine"), region("fails"):
         raise ValueError("mine")
     assert [region[0] for region in regions(recorder)] == ["fails"]
 
 
-def test_one_object_in_several_threads_at_once(recorder):
-    shared = annotate("shared")
+def test_one_object_in_several_threads_at_once(recorder, region):
+    shared = region("shared")
     inside = threading.Barrier(3)
 
     def use():
@@ -93,9 +101,9 @@ def test_one_object_in_several_threads_at_once(recorder):
     assert len({region[4] for region in found}) == 3
 
 
-def test_a_generator_that_another_thread_resumes_keeps_its_region(recorder):
+def test_a_generator_that_another_thread_resumes_keeps_its_region(recorder, region):
     def batches():
-        with annotate("batch"):
+        with region("batch"):
             yield 1
 
     generator = batches()
@@ -122,13 +130,13 @@ def test_while_nothing_records_nothing_happens():
     assert annotate("nothing")(lambda x: x)(3) == 3
 
 
-def test_a_region_open_when_the_recording_begins_or_ends(tmp_path):
-    before = annotate("before")
+def test_a_region_open_when_the_recording_begins_or_ends(tmp_path, region):
+    before = region("before")
     before.__enter__()
     recorder = Recorder(tmp_path / "run", framework="pytorch")
     recorder.start()
     before.__exit__(None, None, None)
-    after = annotate("after")
+    after = region("after")
     after.__enter__()
     recorder.stop()
     after.__exit__(None, None, None)
@@ -149,24 +157,51 @@ class Scope:
         Scope.closed.append(self.name)
 
 
-def test_regions_are_mirrored_while_a_deep_window_is_open(recorder, monkeypatch):
+def test_regions_are_mirrored_while_a_deep_window_is_open(recorder, monkeypatch, region):
     monkeypatch.setattr(recorder_module, "mirror", Scope)
-    with annotate("seen"):
+    monkeypatch.setattr(Scope, "opened", [])
+    monkeypatch.setattr(Scope, "closed", [])
+    with region("seen"):
         handle = annotation_begin("seen too")
         annotation_end(handle)
     monkeypatch.setattr(recorder_module, "mirror", None)
-    with annotate("unseen"):
+    with region("unseen"):
         pass
     assert Scope.opened == ["seen", "seen too"]
     assert Scope.closed == ["seen too", "seen"]
     assert [region[0] for region in regions(recorder)] == ["seen", "seen too", "unseen"]
 
 
-def test_a_mirror_that_fails_costs_nothing_but_itself(recorder, monkeypatch):
+def test_a_mirror_that_fails_costs_nothing_but_itself(recorder, monkeypatch, region):
     def refuse(name):
         raise RuntimeError("the window is gone")
 
     monkeypatch.setattr(recorder_module, "mirror", refuse)
-    with annotate("kept"):
+    with region("kept"):
         pass
     assert [region[0] for region in regions(recorder)] == ["kept"]
+
+
+def test_an_interrupt_in_a_mirror_is_not_swallowed(recorder, monkeypatch, region):
+    class Interrupted(Scope):
+        def __exit__(self, *exc):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(recorder_module, "mirror", Interrupted)
+    with pytest.raises(KeyboardInterrupt), region("left"):
+        pass
+
+
+def test_regions_beyond_what_memory_may_hold_are_counted(recorder, region, monkeypatch):
+    monkeypatch.setattr(recorder_module, "MAX_PENDING", 2)
+    if recorder.regions is not None:
+        recorder.regions.limit = 2
+    waits, go_on = threading.Event(), threading.Event()
+    recorder.each_round.append(lambda: waits.set() or go_on.wait(60))
+    assert waits.wait(60)
+    for _ in range(5):
+        with region("many"):
+            pass
+    go_on.set()
+    assert len(regions(recorder)) == 2
+    assert [(note.code, note.count) for note in recorder.notes.list()] == [("dropped_spans", 3)]
