@@ -40,11 +40,16 @@ def batch_by_shapes(events: Events, steps: Steps) -> tuple[int, str] | None:
         rows, step = rows[inside], step[inside]
         told, code = decode(events, rows, OperatorArgs)
         shapes = [_shape(args, which) for args in told]
+        # Before the loop: where shapes were not recorded, none of many operators has one.
+        least = np.array([operators.get(name, 0) for name in events.names], np.int64)
+        usable = np.array([len(shape) for shape in shapes], np.int64)[code] >= least[events.name[rows]]
+        rows, step, code = rows[usable], step[usable], code[usable]
+        if which == 0:
+            first = np.flatnonzero(np.diff(step, prepend=-1))
+            rows, step, code = rows[first], step[first], code[first]
         sizes: dict[int, tuple[int, str]] = {}
         for at, row, one in zip(step.tolist(), rows.tolist(), code.tolist(), strict=True):
             name, shape = events.names[events.name[row]], shapes[one]
-            if len(shape) < operators[name] or (at in sizes and which == 0):
-                continue
             sizes[at] = max(sizes.get(at, (0, "")), (shape[0], name))
         if sizes:
             found, count = Counter(sizes.values()).most_common(1)[0]
