@@ -87,7 +87,7 @@ class Api:
         except Problem as problem:
             return json_answer({"error": str(problem)}, problem.status)
         except StepscopeError as error:
-            return json_answer({"error": str(error)}, 500)
+            return json_answer({"error": str(error)}, 422)  # the files are not as they should be; the server is
         except Exception as error:
             log.exception("the route %s failed", route)
             return json_answer({"error": f"stepscope failed here ({type(error).__name__}: {error})."}, 500)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from stepscope import cache
-from stepscope_tensorboard.answers import Cancelled, Pending, Problem
+from stepscope_tensorboard.answers import Cancelled, Pending, Problem, isolated
 from stepscope_tensorboard.child import Child
 
 #: Imports that run at once; more wait.
@@ -53,14 +53,16 @@ class Imports:
             self._raise_if_cancelled(path)
             sentence, due = self._failed.get(key, ("", 0.0))
             if time.monotonic() < due:
-                raise Problem(500, sentence)
+                raise Problem(422, sentence)
             if key not in self._running:
                 if sum(child.runs for child in self._running.values()) >= _AT_ONCE:
-                    raise Pending(f"Waiting to import {path.name}: other files are being imported.", can_cancel=True)
+                    raise Pending(
+                        f"Waiting to import {isolated(path.name)}: other files are being imported.", can_cancel=True
+                    )
                 self._running[key] = Child(_IMPORT, path)
             child = self._running[key]
         if not child.wait(self._wait_s):
-            raise Pending(f"Importing {path.name} ({stat.st_size / 1e6:.1f} MB).", can_cancel=True)
+            raise Pending(f"Importing {isolated(path.name)} ({stat.st_size / 1e6:.1f} MB).", can_cancel=True)
         with self._lock:
             self._raise_if_cancelled(path)
             self._running.pop(key, None)
@@ -70,7 +72,7 @@ class Imports:
                 rest_s = min(max(_REST_S, _REST_FACTOR * child.took_s), _LONGEST_REST_S)
                 self._failed[key] = (child.error, time.monotonic() + rest_s)
         if child.error:
-            raise Problem(500 if os.path.exists(path) else 404, child.error)
+            raise Problem(422 if os.path.exists(path) else 404, child.error)
 
     def cancel(self, path: Path) -> None:
         """End the import of the file, and begin none until ``resume``. What it wrote goes with it."""
@@ -86,7 +88,7 @@ class Imports:
 
     def _raise_if_cancelled(self, path: Path) -> None:
         if path in self._cancelled:
-            raise Cancelled(f"The import of {path.name} was cancelled.")
+            raise Cancelled(f"The import of {isolated(path.name)} was cancelled.")
 
     def stop(self) -> None:
         """End the imports that run."""

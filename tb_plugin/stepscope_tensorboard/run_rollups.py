@@ -16,7 +16,7 @@ from stepscope.summary.across import side_by_side
 from stepscope.summary.rollup import Rollup, empty_rollup
 from stepscope.summary.unreadable import unreadable_worker
 from stepscope.workers import Worker
-from stepscope_tensorboard.answers import Cancelled, Pending, Problem
+from stepscope_tensorboard.answers import Cancelled, Pending, Problem, isolated
 from stepscope_tensorboard.child import Child
 
 #: How long a request waits for rollups before it answers that they are being made.
@@ -71,9 +71,9 @@ class RunRollups:
         missing = sum(rollup is None for _, rollup in found)
         done = f"{len(found) - missing} of {len(found)} are done"
         if missing and run.id in self._cancelled:
-            raise Cancelled(f"Summing up the workers of {run.name} was cancelled: {done}.")
+            raise Cancelled(f"Summing up the workers of {isolated(run.name)} was cancelled: {done}.")
         if missing and run.id in self._running:
-            raise Pending(f"Summing up the workers of {run.name}: {done}.", can_cancel=True)
+            raise Pending(f"Summing up the workers of {isolated(run.name)}: {done}.", can_cancel=True)
         rollups = [r if r is not None else _unknown(w) for w, (_, r) in zip(run.workers, found, strict=True)]
         return self._as_whole(run, rollups, [state for state, _ in found], len(found) - sum(current))
 
@@ -132,7 +132,7 @@ class RunRollups:
             self._running.pop(run.id, None)
             self._due[run.id] = time.monotonic() + max(_REST_S, _REST_FACTOR * child.took_s)
         if child.error and must_wait:
-            raise Problem(500, child.error)
+            raise Problem(422, child.error)
         return True
 
     def _as_whole(self, run: Run, rollups: list[Rollup], states: list[str | None], stale: int) -> WholeRun:

@@ -475,9 +475,9 @@ def test_a_file_that_is_no_trace_says_why_each_time_and_is_parsed_once(tmp_path:
     path.write_text("no trace")
     api = api_of(tmp_path)
     at = {"run": "r", "worker": path.name}
-    first = get(api, "summary", 500, **at)["error"]
+    first = get(api, "summary", 422, **at)["error"]
     assert path.name in first
-    assert get(api, "timeline/tree", 500, **at)["error"] == first
+    assert get(api, "timeline/tree", 422, **at)["error"] == first
     assert get(api, "runs")["runs"][0]["id"] == "r"
     traced(path)  # repaired
     assert get(api, "summary", **at)["worker"]["step_count"] == 1
@@ -492,7 +492,7 @@ def test_an_import_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(imports, "_REST_FACTOR", 0.0)
     api = api_of(tmp_path)
     at = {"run": "r", "worker": path.name}
-    assert "not a profiler trace" in get(api, "summary", 500, **at)["error"]
+    assert "not a profiler trace" in get(api, "summary", 422, **at)["error"]
     path.write_bytes(data)  # of the same size and time, as a copy that keeps them makes it
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert get(api, "summary", **at)["worker"]["step_count"] == 1
@@ -587,7 +587,7 @@ def test_names_that_are_no_text_or_very_long(tmp_path: Path) -> None:
         for worker in (long, "good\\udcfe.pt.trace.json"):
             run = "." if worker == long else "run\\udcff"
             assert get(api, "summary", run=run, worker=worker)["worker"]["step_count"] == 1
-        error = get(api, "summary", 500, run="run\\udcff", worker="bad\\udcfe.pt.trace.json")["error"]
+        error = get(api, "summary", 422, run="run\\udcff", worker="bad\\udcfe.pt.trace.json")["error"]
         assert "is not a profiler trace" in error
         get(api, "runs")
 

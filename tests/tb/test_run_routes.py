@@ -115,4 +115,4 @@ def test_trace_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     (tmp_path / "bad").mkdir()
     for name in "ab":
         (tmp_path / "bad" / f"{name}.pt.trace.json").write_text("no trace")
-    assert "cannot be read" in get(api_of(tmp_path), "run/summary", 500, run="bad")["error"]
+    assert "cannot be read" in get(api_of(tmp_path), "run/summary", 422, run="bad")["error"]
