@@ -50,6 +50,11 @@ class Cancelled(Pending):
     state = "cancelled"
 
 
+def isolated(name: str) -> str:
+    """A name in a sentence: letters and marks that are written from right to left turn nothing beside it round."""
+    return f"\u2068{name}\u2069" if any(letter > "\u058f" for letter in name) else name
+
+
 def json_answer(data: Any, status: int = 200, etag: str | None = None) -> Answer:
     return Answer(status, JSON, json_bytes(data), etag)
 

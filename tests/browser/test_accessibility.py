@@ -61,7 +61,7 @@ def test_no_serious_violation(
     it.page.add_init_script(f"if (location.protocol === 'http:') {store}")  # a blank page has no storage
     problems = []
     for tab in TABS:
-        if more and tab not in ("summary", "steps", "resources", "timeline"):
+        if more and tab not in ("summary", "steps", "memory", "resources", "timeline"):
             continue
         state = {"run": run, "tab": tab, **more}
         if it.page.url.startswith("http"):

@@ -19,6 +19,7 @@ import { StepsTab } from "./tabs/steps";
 import { SummaryTab } from "./tabs/summary";
 import { TablesTab } from "./tabs/tables";
 import { TimelineTab } from "./tabs/timeline";
+import { isolated } from "./timeline/text";
 import { Capture } from "./ui/capture";
 import { EmptyLogdir } from "./ui/empty";
 import { Logo } from "./ui/icons";
@@ -88,7 +89,10 @@ export function workerLabel(worker: WorkerInfo): string {
 }
 
 function workerChoice(worker: WorkerInfo): Choice {
-  const detail = [worker.host, worker.pid !== null && worker.rank !== null ? `pid ${worker.pid}` : null];
+  const detail = [
+    worker.host && isolated(worker.host),
+    worker.pid !== null && worker.rank !== null ? `pid ${worker.pid}` : null,
+  ];
   return { id: worker.id, label: workerLabel(worker), detail: detail.filter(Boolean).join(" · "), live: worker.live };
 }
 

@@ -7,6 +7,7 @@ import { evidenceRow, gainText, placeLabel, SEVERITY_WORDS } from "../findings";
 import { plural } from "../format";
 import { sentence } from "../resource";
 import { nav, toggleFinding } from "../state";
+import { isolated } from "../timeline/text";
 import { Icon, SeverityIcon } from "../ui/icons";
 import { openPlace } from "./open-place";
 
@@ -170,7 +171,7 @@ export function PlaceButton(props: {
       <button
         type="button"
         class="place"
-        title={`${label}, in the timeline`}
+        title={`${isolated(label)}, in the timeline`}
         data-testid="place"
         onClick={() => void open()}
       >

@@ -9,6 +9,7 @@ import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, percent, plural } from "../format";
 import { nameHash, SERIES_COLORS } from "../palette";
 import { adjustDashboard, nav, theme } from "../state";
+import { isolated } from "../timeline/text";
 import { Card, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Absent, Await } from "../ui/states";
@@ -157,7 +158,7 @@ function Boxes({ root, cut }: { root: Flame; cut: number | null }): JSX.Element 
                 background: color ?? undefined,
                 color: color ? textOn(color) : undefined,
               }}
-              aria-label={`${node.name || "All modules"}${node.count > 1 ? ` ×${node.count}` : ""}: ${duration(node.ns)}, ${percent(node.ns / root.ns)} of all modules`}
+              aria-label={`${isolated(node.name || "All modules")}${node.count > 1 ? ` ×${node.count}` : ""}: ${duration(node.ns)}, ${percent(node.ns / root.ns)} of all modules`}
               onClick={() => open(node)}
               onPointerEnter={() => setLit(node)}
               onFocus={() => setLit(node)}

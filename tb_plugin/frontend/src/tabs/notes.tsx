@@ -39,7 +39,7 @@ export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.E
               <b title={note.code}>{note.code.replaceAll("_", " ")}</b>
               <span class="note-count">× {count(note.count)}</span>
               <span>
-                {note.detail}
+                <bdi>{note.detail}</bdi>
                 <Weakens fields={weakens.get(note.code) ?? []} />
               </span>
             </li>

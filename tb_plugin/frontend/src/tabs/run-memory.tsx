@@ -7,6 +7,7 @@ import { bytes, count, plural } from "../format";
 import { rankName, type RunMemory, type RunSummary } from "../run";
 import { useRunSummary } from "../run-data";
 import { openWorker } from "../state";
+import { isolated } from "../timeline/text";
 import { Card, type CardData } from "../ui/card";
 import { Absent, Await } from "../ui/states";
 import { RunMonitors } from "./run-resources";
@@ -107,7 +108,7 @@ function KindCard({ run, kind }: { run: RunSummary; kind: Kind }): JSX.Element {
             <li key={i}>
               <button
                 type="button"
-                title={`${who} ${where}\nAllocated, at most: ${count(peak)} bytes\n${reserved === null ? "The source does not tell what was reserved." : `Reserved, at most: ${count(reserved)} bytes`}\nClick to open this worker`}
+                title={`${isolated(who)} ${where}\nAllocated, at most: ${count(peak)} bytes\n${reserved === null ? "The source does not tell what was reserved." : `Reserved, at most: ${count(reserved)} bytes`}\nClick to open this worker`}
                 onClick={() => openWorker(run.run, ranks.worker[memory.worker[i]])}
               >
                 <span class="bar-name">

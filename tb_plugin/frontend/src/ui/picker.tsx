@@ -3,6 +3,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { count } from "../format";
+import { isolated } from "../timeline/text";
 import { Icon } from "./icons";
 
 export interface Choice {
@@ -102,7 +103,7 @@ export function Picker(props: {
         data-testid={props.testId}
         aria-haspopup="listbox"
         aria-expanded={open}
-        title={current ? [current.label, current.detail].filter(Boolean).join(" · ") : undefined}
+        title={current ? [isolated(current.label), current.detail].filter(Boolean).join(" · ") : undefined}
         onClick={() => (open ? hide(true) : show())}
         onKeyDown={(event) => {
           if (!open && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
