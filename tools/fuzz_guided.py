@@ -132,7 +132,7 @@ def write_seeds(folder: Path) -> None:
         data = trace.json()
         start = data.index(b"[", data.index(b'"traceEvents"')) + 1
         text = data[start : data.rindex(b"]", 0, data.rindex(b"}"))].strip()
-        (folder / "corpus" / f"seed-{seed}").write_bytes(bytes([seed % 4]) + text)
+        (folder / "corpus" / f"seed-{seed}").write_bytes(bytes([seed % 8]) + text)
     words = ("".join(f"\\x{byte:02x}" for byte in piece) for piece in PIECES)
     (folder / "dictionary").write_text("".join(f'"{word}"\n' for word in words))
 
@@ -152,7 +152,7 @@ def fuzz(folder: Path, seconds: int) -> None:
     # One thread: what an input reaches is then the same each time, and it is read faster.
     kineto.made_ahead = json_scan.made_ahead = iter  # type: ignore[assignment]
     sys.modules.setdefault("dateutil", None)  # type: ignore[arg-type]  # pyarrow looks for it in vain at each cast
-    path = Path(tempfile.mkdtemp(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)) / "rank1.json"
+    path = folder / "rank1.json"
     kinds: dict[str, int] = {}
     counts = dict.fromkeys(("inputs", "accepted by the scanner", "files read by both"), 0)
     accepted: list[bytes] = []
@@ -244,7 +244,10 @@ def check(data: bytes, path: Path) -> list[str]:
 
     path.write_bytes(HEAD + data[1:] + b"]}")
     blocks = max(1, (data[0] if data else 0) % 8 - 3)
-    return differences(path, len(data) // blocks + 64 if blocks > 1 else None)
+    try:
+        return differences(path, len(data) // blocks + 64 if blocks > 1 else None)
+    except Exception as error:  # a finding as well
+        return [f"{type(error).__name__}: {error}"]
 
 
 def read_again(inputs: list[Path]) -> int:
