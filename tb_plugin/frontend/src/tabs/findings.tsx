@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import type { Finding, Place, WorkerKey } from "../api";
 import { evidenceRow, gainText, placeLabel, SEVERITY_WORDS } from "../findings";
 import { plural } from "../format";
+import { brief } from "../names";
 import { sentence } from "../resource";
 import { nav, toggleFinding } from "../state";
 import { isolated } from "../timeline/text";
@@ -111,7 +112,9 @@ function Evidence({ finding }: { finding: Finding }): JSX.Element {
             return (
               <tr key={name}>
                 <th scope="row">{label}</th>
-                <td data-value={value ?? undefined}>{text}</td>
+                <td data-value={value ?? undefined} title={brief(text) === text ? undefined : text}>
+                  {brief(text)}
+                </td>
               </tr>
             );
           })}
@@ -175,7 +178,7 @@ export function PlaceButton(props: {
         data-testid="place"
         onClick={() => void open()}
       >
-        {short && place.what !== "step" ? `Show the ${place.what}` : label}
+        {short && place.what !== "step" ? `Show the ${place.what}` : placeLabel({ ...place, name: brief(place.name) })}
       </button>
       {problem && (
         <span class="faint" role="status">

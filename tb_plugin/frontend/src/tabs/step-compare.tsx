@@ -5,6 +5,7 @@ import { getComparison, type Beside, type CompareAnswer, type Differences } from
 import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
 import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES } from "../kinds";
+import { brief } from "../names";
 import { theme } from "../state";
 import { Card, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
@@ -236,7 +237,7 @@ function Work(props: {
               <tr key={row.name} title={row.name}>
                 <th scope="row" class="clip">
                   {row.row === null ? (
-                    <bdi>{row.name}</bdi>
+                    <bdi>{brief(row.name)}</bdi>
                   ) : (
                     <button
                       type="button"
@@ -244,7 +245,7 @@ function Work(props: {
                       title={`${row.name}\nShow the longest one in the timeline`}
                       onClick={() => openStep(found.origin_ns, placeOf(found), 0, row.row)}
                     >
-                      <bdi>{row.name}</bdi>
+                      <bdi>{brief(row.name)}</bdi>
                     </button>
                   )}
                 </th>

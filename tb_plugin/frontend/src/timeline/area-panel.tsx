@@ -5,6 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { AreaAnswer } from "../api";
 import { count, duration, exact, percent, plural } from "../format";
 import { KIND_NAMES } from "../kinds";
+import { brief } from "../names";
 import { kindColor } from "../palette";
 import { theme } from "../state";
 import { Table, type Column } from "../ui/table";
@@ -112,7 +113,13 @@ function Sums({ area, by }: { area: AreaAnswer; by: By }): JSX.Element {
       return [{ key: "lane", label: "Lane", value: path, hint: path }, ...common, share(lanes.busy)];
     }
     return [
-      { key: "name", label: "Name", value: (i) => names.name[i], hint: (i) => names.name[i] },
+      {
+        key: "name",
+        label: "Name",
+        value: (i) => names.name[i],
+        cell: (i) => brief(names.name[i]),
+        hint: (i) => names.name[i],
+      },
       kind(names.kind),
       ...common,
       time("min", "Shortest", names.min, "Of the parts inside the interval"),

@@ -4,6 +4,7 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { count, duration, exact, plural } from "../format";
 import { KIND_NAMES } from "../kinds";
+import { brief } from "../names";
 import { Table, type Column } from "../ui/table";
 import { timeline } from "./model";
 import { lanePath } from "./tree";
@@ -52,7 +53,13 @@ export function InView(): JSX.Element {
   const { seen, merged } = found;
   const zero = timeline.whole.value.t0;
   const columns: Column[] = [
-    { key: "name", label: "Slice", value: (i) => seen[i].name, hint: (i) => seen[i].name },
+    {
+      key: "name",
+      label: "Slice",
+      value: (i) => seen[i].name,
+      cell: (i) => brief(seen[i].name),
+      hint: (i) => seen[i].name,
+    },
     { key: "kind", label: "Kind", width: 130, value: (i) => KIND_NAMES[seen[i].kind] ?? "other" },
     {
       key: "lane",

@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import type { Connection, SliceAnswer } from "../api";
 import { clock, count, duration, exact, plural } from "../format";
 import { KIND_NAMES } from "../kinds";
+import { brief } from "../names";
 import { kindColor } from "../palette";
 import { nav, part, theme } from "../state";
 import { timeline } from "./model";
@@ -183,7 +184,7 @@ function Link({ to }: { to: Connection }): JSX.Element {
       onClick={() => go(to.row, to)}
     >
       <span class="link-type">{LINK_LABELS[to.type] ?? to.type}</span>
-      <span class="link-name">{to.name}</span>
+      <span class="link-name">{brief(to.name)}</span>
       <span class="link-time">
         {duration(to.dur)}
         {to.latency !== null && (
