@@ -1,6 +1,6 @@
 """Turns a trace file that a profiler left into a deep window, in a process of its own.
 
-``python -m stepscope.convert TRACE FOLDER [REASON]`` is what the hooks start after each window: parsing and
+``python -m stepscope.convert TRACE FOLDER [ABOUT]`` is what the hooks start after each window: parsing and
 compressing in a thread would hold the training's GIL, and forking a process that uses CUDA is unsafe.
 The child imports no framework, runs at low priority and ends by itself whatever becomes of its parent.
 """
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -36,19 +36,27 @@ class Conversion:
 
     Args:
         reason: why the window was taken, for ``window.header["stepscope"]["reason"]``; None where it was planned.
+        void_markers: step markers that are no steps, by their place among the markers, if the trace does not tell.
 
     Raises:
         OSError: the child could not be started.
     """
 
-    def __init__(self, trace: Path, folder: Path, reason: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        trace: Path,
+        folder: Path,
+        reason: Mapping[str, Any] | None = None,
+        void_markers: Sequence[int] = (),
+    ) -> None:
+        about = {"reason": reason, "void_markers": list(void_markers)}
         self.trace = trace
         self.folder = folder
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
         self._child = subprocess.Popen(
             [
                 *(sys.executable, "-m", "stepscope.convert", str(trace.absolute()), str(folder.absolute())),
-                *([] if reason is None else [json.dumps(reason)]),
+                json.dumps({name: told for name, told in about.items() if told}),
             ],
             cwd=trace.parent,  # -m puts the working directory on the path: not the user's, with its random.py
             env=child_environment(),
@@ -79,8 +87,11 @@ class Conversion:
         return lines[-1] if lines else f"the converter ended with code {self._child.returncode}"
 
 
-def convert(trace: Path, folder: Path, reason: dict[str, Any] | None = None) -> None:
+def convert(trace: Path, folder: Path, about: Mapping[str, Any] | None = None) -> None:
     """Import ``trace``, write it as the window ``folder``, keep the source in it compressed, remove ``trace``.
+
+    Args:
+        about: what the hook tells, for ``window.header["stepscope"]``.
 
     Raises:
         StepscopeError: the file is no trace, or the window cannot be written.
@@ -90,13 +101,14 @@ def convert(trace: Path, folder: Path, reason: dict[str, Any] | None = None) -> 
 
     window = import_file(trace)
     _complete(window, folder.parent.parent / "worker.json")
-    if reason is not None:
-        about = window.header.get("stepscope")
-        window.header["stepscope"] = {**(about if isinstance(about, dict) else {}), "reason": reason}
-        if reason.get("why") != "on_demand":
-            from stepscope.flight import sentence
+    if about:
+        told = window.header.get("stepscope")
+        window.header["stepscope"] = {**(told if isinstance(told, dict) else {}), **about}
+    reason = (about or {}).get("reason")
+    if reason is not None and reason.get("why") != "on_demand":
+        from stepscope.flight import sentence
 
-            window.notes.append(Note("flight_recorder", 1, f"Taken by the flight recorder. {sentence(reason)}"))
+        window.notes.append(Note("flight_recorder", 1, f"Taken by the flight recorder. {sentence(reason)}"))
     _drop_void_steps(window)
     _tell_modules(window)
     _check_device_work(window)
@@ -198,7 +210,7 @@ def child_environment() -> dict[str, str]:
 def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
     if len(arguments) not in (2, 3):
-        print("usage: python -m stepscope.convert TRACE FOLDER [REASON]", file=sys.stderr)
+        print("usage: python -m stepscope.convert TRACE FOLDER [ABOUT]", file=sys.stderr)
         return 2
     try:
         os.nice(_NICENESS)

@@ -76,13 +76,13 @@ def make_model(**options):
     return model
 
 
-def hook(name):
-    return ProfilerCallback(ROOT / name, monitor_interval_ms=0)
+def hook(name, window=None):
+    return ProfilerCallback(ROOT / name, monitor_interval_ms=0, window=window)
 
 
-def compare(name, train, **options):
+def compare(name, train, window=None, **options):
     """``train(model, callbacks)`` with and without the callback: results and weights to the last bit."""
-    ours = hook(name)
+    ours = hook(name, window)
     results = []
     for callbacks in ([ours], []):
         model = make_model(**options)
@@ -147,6 +147,45 @@ def open_phases(model, callbacks):
         told["open"] = seen[-6:]
 
 
+class Annotate(keras.callbacks.Callback):
+    """Regions that begin in a step and end in the next one, so that one is open when a window ends."""
+
+    region = None
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if self.region is not None:
+            self.region.__exit__(None, None, None)
+        self.region = stepscope.annotate("mine")
+        self.region.__enter__()
+
+
+class Rival(keras.callbacks.Callback):
+    """A profiler that the script starts during a window."""
+
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 1:
+            if BACKEND == "jax":
+                import jax
+
+                jax.profiler.start_trace(str(ROOT / "theirs"))
+            else:
+                import torch
+
+                self.profile = torch.profiler.profile()
+                self.profile.start()
+
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch == 1:
+            if BACKEND == "jax":
+                import jax
+
+                jax.profiler.stop_trace()
+                told["theirs"] = bool(list((ROOT / "theirs").rglob("*.xplane.pb")))
+            else:
+                self.profile.stop()
+                told["theirs"] = len(self.profile.events()) > 0
+
+
 def failing(name, train):
     ours = hook(name)
     model = make_model(run_eagerly=True)
@@ -167,6 +206,9 @@ if BACKEND == "jax":  # torch.compile needs a C++ compiler
 compare("no_jit", fit, jit_compile=False)
 compare("on_batches", on_batches)
 compare("open_phases", open_phases)
+# a region of the training thread: Keras hands on_train_batch_end to another one
+compare("window", lambda m, c: fit(m, [*c, Annotate()], epochs=3), window=(2, 4))
+compare("rival", lambda m, c: fit(m, [*c, Rival()], epochs=3), window=(1, 100))
 compare("slow", lambda model, callbacks: model.fit(Slow(), verbose=0, callbacks=callbacks).history)
 if BACKEND == "jax":  # torch has one step an execution only
     compare("executions", lambda m, c: fit(m, c, batch_size=8, epochs=2), steps_per_execution=3)

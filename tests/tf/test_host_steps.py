@@ -9,8 +9,12 @@ class Sink:
         self.begun = 0
         self.cancelled = 0
 
-    def begin(self):
+    def begin(self, now):
         self.begun += 1
+        return now
+
+    def computed(self):
+        pass
 
     def end(self, start_ns, end_ns, parts, complete):
         self.steps.append((start_ns, end_ns, parts, complete))

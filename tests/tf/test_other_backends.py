@@ -8,8 +8,12 @@ from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from stepscope.runs import open_run
+from stepscope.schema import Kind
+from stepscope.summary import summarize
 from tests.tf.conftest import read
 
 SCRIPT = Path(__file__).with_name("other_backend.py")
@@ -52,7 +56,7 @@ def test_steps_go_on_over_epochs_and_fits(trained):
     assert all(s.args == {} for s in run.steps)
     assert all(phases_of(run, s) == ["input_wait", "compute"] for s in run.steps)
     assert set(run.meta["phases"]) == {"input_wait", "compute", "validation"}
-    assert set(run.notes) == {"requested_but_absent", "host_time_only"}
+    assert set(run.notes) == {"host_time_only"}
     # within an epoch each step ends where the next one begins
     assert [a.end == b.start for a, b in pairwise(run.steps)] == [True, True, True, False] * 2 + [True] * 3
     first, second = run.validation
@@ -74,6 +78,38 @@ def test_what_is_open_in_each_phase(trained):
     _, _, told = trained
     steps = [[phase, step] for step in range(2) for phase in ("input_wait", "compute")]
     assert told["open"] == [*steps, ["validation", None], [None, None]]
+
+
+def test_a_deep_window(trained):
+    """Of four steps over the end of an epoch of four, whose fetch finds no batch and is no step."""
+    backend, folder, _ = trained
+    run = read(folder / "window")
+    assert set(run.notes) == {"host_time_only"}
+    [window] = run.worker.windows()
+    markers = np.flatnonzero(window.events.of_kind(Kind.STEP))
+    assert sorted(window.events.step[markers].tolist()) == [2, 3, 4, 5]
+    assert (window.framework, window.pid) == (run.meta["framework"], run.meta["pid"])
+    names = {window.events.text(i) for i in range(len(window.events))}
+    assert "mine" in names
+    assert any("aten::mm" in name if backend == "torch" else "dot" in name for name in names)
+    for i in markers:  # on the clock of the hook: each lies in its step for the most part
+        start, end = window.events.ts_ns[i], window.events.end_ns[i]
+        shared = [min(end, s.end) - max(start, s.start) for s in run.steps]
+        assert run.steps[int(np.argmax(shared))].step == window.events.step[i]
+    coverage = summarize(open_run(folder / "window"))["workers"][0]["coverage"]
+    assert coverage["steps"] == 12
+    assert coverage["deep_steps"] >= 2  # the others' ends may lie outside the window on a busy machine
+    for stall in run.stalls:
+        assert all(stall.end <= s.start or s.end <= stall.start for s in run.steps)
+    assert not list(run.worker.folder.path.glob(".*"))
+
+
+def test_a_profiler_of_the_script_comes_first(trained):
+    _, folder, told = trained
+    assert told["theirs"] is True
+    run = read(folder / "rival")
+    assert "broken off" in run.notes["window_postponed"].detail
+    assert [s.step for s in run.steps] == list(range(12))
 
 
 def test_a_batch_that_is_given_is_not_waited_for(trained):

@@ -199,9 +199,9 @@ def test_a_profiler_that_fails_costs_the_window_only(tmp_path, monkeypatch, meth
 def test_a_trace_that_cannot_be_converted_is_kept(tmp_path, monkeypatch):
     import stepscope_tf.window as module
 
-    def not_a_trace(trace, window, reason):
+    def not_a_trace(trace, *arguments):
         trace.write_bytes(b"no trace")
-        return conversion(trace, window, reason)
+        return conversion(trace, *arguments)
 
     conversion = module.Conversion
     monkeypatch.setattr(module, "Conversion", not_a_trace)

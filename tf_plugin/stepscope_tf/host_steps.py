@@ -14,8 +14,11 @@ Part = tuple[str, int, int]  # phase, start_ns, end_ns
 class Sink(Protocol):
     """Where steps go."""
 
-    def begin(self) -> None:
-        """A step begins now."""
+    def begin(self, now: int) -> int:
+        """A step begins now, or at the later time that is returned: what came between belongs to none."""
+
+    def computed(self) -> None:
+        """The call has returned in which the open step computes. The step ends now, or with the next fetch."""
 
     def end(self, start_ns: int, end_ns: int, parts: list[Part], complete: bool) -> None:
         """The step that began last has ended."""
@@ -60,12 +63,14 @@ class HostSteps:
             self._end(self._computed_ns)
         if not self._start_ns:
             self._begin(now)
-        self._computes_since = now
+        self._computes_since = max(now, self._start_ns)
 
     def call_end(self, now: int, complete: bool) -> None:
         """It has returned, or with ``complete`` false an exception has left it, of which a step is open or none."""
         self._in_call = False
         self._end_compute(now)
+        if self._start_ns:
+            self._sink.computed()
         if not complete and self._start_ns:
             self._end(now, complete=False)
 
@@ -86,8 +91,7 @@ class HostSteps:
             self._cancel()
 
     def _begin(self, now: int) -> None:
-        self._sink.begin()
-        self._start_ns = now
+        self._start_ns = self._sink.begin(now)
         self._parts = []
 
     def _end_compute(self, now: int) -> None:

@@ -17,6 +17,7 @@ import keras
 from stepscope_tf import environment
 from stepscope_tf.host_steps import HostSteps, Part
 from stepscope_tf.keras_base import KerasCallback, guarded
+from stepscope_tf.profilers import of_backend
 from stepscope_tf.session import OpenPhase, Session
 
 _FRAMEWORKS = {"torch": "pytorch"}
@@ -31,12 +32,22 @@ class _Rows:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.sees_fetches = False
+        self.ends_epoch = False  # the step that is open, or comes next, is the last one of its epoch
+        self._stall_ns = 0  # of deep windows, when the latest step began
 
-    def begin(self) -> None:
+    def begin(self, now: int) -> int:
+        before_ns = self._stall_ns
         self._session.before_step()
+        self._stall_ns = 0 if self._session.window is None else self._session.window.stall_ns
+        return now if self._stall_ns == before_ns else perf_counter_ns()
+
+    def computed(self) -> None:
+        if self.ends_epoch:  # no fetch follows that would end it
+            self._session.end_marker()
 
     def end(self, start_ns: int, end_ns: int, parts: list[Part], complete: bool) -> None:
         session = self._session
+        session.end_marker()
         session.step_row(session.next_step, start_ns, end_ns, None if complete else {"complete": False})
         for name, begin_ns, stop_ns in parts:
             session.phase_row(name, session.next_step, begin_ns, stop_ns)
@@ -49,7 +60,7 @@ class _Rows:
 
 
 class ProfilerCallback(KerasCallback):
-    """Records a Keras training on the torch or the JAX backend: steps and their phases, no deep window.
+    """Records a Keras training on the torch or the JAX backend: steps and their phases, and deep windows.
 
     A step begins where its batch is fetched and ends where the next one is; the last one of an epoch ends with its
     call. All times are those of the host: a GPU may go on after them. Phases of a step: ``input_wait``, ``compute``
@@ -72,6 +83,9 @@ class ProfilerCallback(KerasCallback):
     @guarded
     def on_train_batch_begin(self, batch: int, logs: dict | None = None) -> None:
         self._wrap_train_function()
+        per_epoch = self.params.get("steps") if self.params else None
+        at_once = getattr(self.model, "steps_per_execution", None) or 1
+        self._rows.ends_epoch = per_epoch is not None and batch + at_once >= per_epoch
 
     @guarded
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
@@ -137,15 +151,11 @@ class ProfilerCallback(KerasCallback):
     def _open(self) -> bool:
         backend = keras.backend.backend()
         framework = _FRAMEWORKS.get(backend, backend)
-        if not self._session.open(framework, environment.place(), [], self._versions()):
+        if not self._session.open(framework, environment.place(), [], self._versions(), of_backend(backend)):
             return False
         self._session.note(
             "host_time_only", "On this Keras backend steps are times of the host; a GPU may go on after them."
         )
-        if self._session.plan is not None:
-            self._session.note(
-                "requested_but_absent", f"No deep window: Keras runs on {backend}, and only TensorFlow's is taken."
-            )
         return True
 
     def _begin_training(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import tensorflow as tf
 from stepscope_tf import environment
 from stepscope_tf.input_wait import SLOTS, InputProbe, IteratorPatch, attach, probe_of
 from stepscope_tf.keras_base import KerasCallback, guarded
+from stepscope_tf.profilers.of_tensorflow import TensorFlowProfiler
 from stepscope_tf.session import OpenPhase
 from stepscope_tf.steps import logical_steps, split_evenly
 
@@ -194,9 +196,9 @@ class ProfilerCallback(KerasCallback):
 
     def _open(self) -> bool:
         strategy = getattr(self.model, "distribute_strategy", None)
-        return self._session.open(
-            "tensorflow", environment.place(strategy), environment.devices(tf), self._versions(tf), tf
-        )
+        place, devices = environment.place(strategy), environment.devices(tf)
+        profiler = functools.partial(TensorFlowProfiler, tf)
+        return self._session.open("tensorflow", place, devices, self._versions(tf), profiler)
 
     def _begin_training(self) -> None:
         self._step_begin_ns = 0

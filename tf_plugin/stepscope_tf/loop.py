@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from threading import get_ident
@@ -70,10 +71,11 @@ class Profiler:
         try:
             import tensorflow as tf
 
-            strategy = tf.distribute.get_strategy()
-            opened = session.open(
-                "tensorflow", environment.place(strategy), environment.devices(tf), environment.versions(tf), tf
-            )
+            from stepscope_tf.profilers.of_tensorflow import TensorFlowProfiler
+
+            place, devices = environment.place(tf.distribute.get_strategy()), environment.devices(tf)
+            profiler = functools.partial(TensorFlowProfiler, tf)
+            opened = session.open("tensorflow", place, devices, environment.versions(tf), profiler)
         except Exception as error:
             session.fail("the recording", error)
             opened = False

@@ -29,6 +29,7 @@ from stepscope.recorder import Recorder
 from stepscope.schema import NONE, Kind
 from stepscope.watch import Activity
 from stepscope_tf.environment import Place
+from stepscope_tf.profilers import MakeProfiler
 from stepscope_tf.window import DeepWindow, WindowPlan, as_plan
 
 log = logging.getLogger("stepscope")
@@ -106,12 +107,12 @@ class Session:
         place: Place,
         devices: list[dict[str, Any]],
         versions: dict[str, str],
-        tf: Any = None,
+        make_profiler: MakeProfiler | None = None,
     ) -> bool:
         """Begin, or go on after ``pause``. False if nothing can be recorded, which has been said once.
 
         Args:
-            tf: the TensorFlow module, where it can take a deep window.
+            make_profiler: what takes deep windows; None for none.
         """
         global current
         if self.recorder is not None:
@@ -144,8 +145,8 @@ class Session:
         atexit.register(self.close)
         if self.monitor_interval_ms and not place.local_rank:  # one a host is enough; None is the only one known
             self._start_monitor(self.monitor_interval_ms)
-        if tf is not None:
-            self._make_window(tf, self.plan)
+        if make_profiler is not None:
+            self._make_window(make_profiler)
         self._thread = threading.get_ident()
         self._loss = attend(recorder, self, self.flight_plan, self.overhead_budget).loss
         return True
@@ -212,10 +213,10 @@ class Session:
             log.warning("stepscope records no resources: %s", error)
             self.recorder.note("requested_but_absent", f"No resource monitor: {error}")
 
-    def _make_window(self, tf: Any, plan: WindowPlan | None) -> None:
+    def _make_window(self, make_profiler: MakeProfiler) -> None:
         assert self.recorder is not None
         try:
-            self.window = DeepWindow(tf, self.recorder, plan)
+            self.window = DeepWindow(make_profiler, self.recorder, self.plan)
         except Exception as error:
             log.warning("stepscope takes no deep window: %s", error)
             self.recorder.note("requested_but_absent", f"No deep window: {error}")
@@ -296,6 +297,11 @@ class Session:
         if self.window is not None:
             self.window.open_if_due(self.next_step)
 
+    def end_marker(self) -> None:
+        """Of the open step, of whose end one will know only later: its marker must not reach beyond it."""
+        if self.window is not None:
+            self.window.end_marker()
+
     def after_step(self) -> None:
         """A step and its rows are done; ``next_step`` is already the one after it."""
         if self.recorder is not None:
@@ -308,7 +314,7 @@ class Session:
         if self.recorder is not None:
             self.recorder.step = NONE
         if self.window is not None:
-            self.window.end_marker()
+            self.window.end_marker(is_step=False)
 
     @property
     def unix_offset_ns(self) -> int:

@@ -1,8 +1,6 @@
-"""Deep windows: a few steps under TensorFlow's own profiler, handed to a converter process afterwards.
+"""Deep windows: a few steps under the framework's own profiler, handed to a converter process afterwards.
 
-TensorFlow 2.21 ignores its ``ProfilerOptions`` (recorded options stay the same for every level asked for), so the
-cost of a window cannot be lowered by levels: about 13 % on CPU steps of 4 ms, and 1.6 us an event to stop. What
-bounds a window is its number of steps and its seconds.
+What bounds a window is its number of steps and its seconds.
 
 On GPUs this is untested: there was none when it was written. The converter says so in the window's notes when
 a trace holds launches but no kernels.
@@ -13,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
@@ -25,6 +22,7 @@ from stepscope.convert import Conversion
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
+from stepscope_tf.profilers import MakeProfiler
 
 log = logging.getLogger("stepscope")
 
@@ -74,11 +72,10 @@ class DeepWindow:
     All methods but ``ask`` are for the training thread; every failure ends in a note, none is raised.
     """
 
-    def __init__(self, tf: Any, recorder: Recorder, plan: WindowPlan | None) -> None:
+    def __init__(self, make_profiler: MakeProfiler, recorder: Recorder, plan: WindowPlan | None) -> None:
         self.stall_ns = 0
         self.taken = 0
-        self._profiler = _Profiler(tf, before_rival=self._give_way)
-        self._trace = tf.profiler.experimental.Trace
+        self._profiler = make_profiler(self._give_way)
         self._recorder = recorder
         self._plan = plan or WindowPlan()
         self._first: int | None = None if plan is None else plan.first  # the step to begin with; None: nothing is due
@@ -93,6 +90,8 @@ class DeepWindow:
         self._logdir = Path()
         self._number_offset = 0  # what the training calls a step, less what it is counted as here
         self._marker: Any = None
+        self._markers = 0  # in the open window
+        self._void: list[int] = []  # those of them that turned out to be no steps
         self._conversions: list[Conversion] = []
         self._reported = False
 
@@ -118,9 +117,10 @@ class DeepWindow:
         if not self._is_open:
             return
         try:
-            # The name and `_r` are what other tools find a step by; Keras' own batch number restarts each epoch.
-            self._marker = self._trace("train", step_num=number, _r=1)
-            self._marker.__enter__()
+            marker = self._profiler.step(number)
+            marker.__enter__()
+            self._marker = marker
+            self._markers += 1
         except Exception as error:
             self._give_up(error)
 
@@ -142,10 +142,12 @@ class DeepWindow:
         assert capture is not None
         self._planned, self._first = self._first, max(step, capture.at_step - self._number_offset)
 
-    def end_marker(self) -> None:
-        """The step has ended, or was none."""
+    def end_marker(self, is_step: bool = True) -> None:
+        """The step has ended, or was none: the converter takes its marker out then."""
         marker, self._marker = self._marker, None
         if marker is not None:
+            if not is_step:
+                self._void.append(self._markers - 1)
             marker.__exit__(None, None, None)
 
     def after_step(self, next_step: int) -> None:
@@ -186,19 +188,20 @@ class DeepWindow:
         began = perf_counter_ns()
         folder = self._recorder.folder
         assert folder is not None
-        # A folder of its own: TensorFlow names files by the second and would overwrite another window's.
+        # A folder of its own: TensorFlow and JAX name files by the second and would overwrite another window's.
         self._logdir = folder.path / f".{folder.new_window().name}.profile"
         if not self._profiler.start(self._logdir):
             self._first = step + POSTPONE_STEPS
             self._recorder.note(
                 "window_postponed",
-                f"A deep window was due at step {step}, but another TensorFlow profiler was running.",
+                f"A deep window was due at step {step}, but another profiler was running.",
             )
             return
         self._is_open = True
         self._steps = self._plan.steps if self._wanted is None else self._wanted.steps
         self._began = (step, perf_counter_ns())
-        recorder_module.mirror = self._trace
+        self._markers, self._void = 0, []
+        recorder_module.mirror = self._profiler.scope
         self._record_stall("start", began)
 
     def _stop(self) -> None:
@@ -235,10 +238,10 @@ class DeepWindow:
         # Conversions may still run: their windows are not there yet, so the number is kept here too.
         self._last_number = max(self._last_number + 1, int(folder.new_window().name))
         window = folder.path / "windows" / f"{self._last_number:06d}"
-        trace = folder.path / f".{window.name}.xplane.pb"
-        os.replace(next(self._logdir.rglob("*.xplane.pb")), trace)
+        trace = folder.path / f".{window.name}{self._profiler.suffix}"
+        os.replace(next(self._logdir.rglob(f"*{self._profiler.suffix}")), trace)
         shutil.rmtree(self._logdir, ignore_errors=True)
-        self._conversions.append(Conversion(trace, window, reason))
+        self._conversions.append(Conversion(trace, window, reason, self._void))
         return self._conversions[-1]
 
     def _collect(self, timeout_s: float) -> None:
@@ -297,73 +300,3 @@ class DeepWindow:
             shutil.rmtree(self._logdir, ignore_errors=True)
         except Exception:
             log.debug("the profiler could not be stopped", exc_info=True)
-
-
-class _Profiler:
-    """``tf.profiler.experimental``, of which a process can run one: never stops one that it did not start.
-
-    Args:
-        before_rival: called before the script starts a profiler while this one runs.
-    """
-
-    def __init__(self, tf: Any, before_rival: Callable[[], None]) -> None:
-        from tensorflow.python.profiler import profiler_v2
-
-        self._tf = tf
-        self._module = profiler_v2
-        self._before_rival = before_rival
-        self._session: Any = None  # ours, as TensorFlow keeps it
-        self._originals: list[tuple[Any, Any, Any]] = []  # holder, its function, ours in its place
-
-    def start(self, logdir: Path) -> bool:
-        """False if another profiler runs."""
-        if getattr(self._module, "_profiler", None) is not None:
-            return False
-        try:
-            self._module.start(str(logdir))
-        except self._tf.errors.AlreadyExistsError:
-            # A session below Python (the profiler server, another library). TensorFlow now keeps a session that
-            # never began in the way of every later start; discarding it leaves the other one alone.
-            self._module.stop(save=False)
-            return False
-        self._session = getattr(self._module, "_profiler", None)
-        self._watch()
-        return True
-
-    def stop(self, save: bool) -> bool:
-        """False if ours no longer runs."""
-        self._unwatch()
-        session, self._session = self._session, None
-        if session is None or not self._runs(session):
-            return False
-        try:
-            self._module.stop(save=save)
-        except Exception:
-            if self._runs(session):
-                self._module.stop(save=False)
-            raise
-        return True
-
-    def _runs(self, session: Any) -> bool:
-        return getattr(self._module, "_profiler", session) is session
-
-    def _watch(self) -> None:
-        original = self._module.start
-
-        def start(*args: Any, **kwargs: Any) -> Any:
-            try:
-                self._before_rival()
-            except Exception:  # theirs starts, whatever becomes of ours
-                log.debug("the deep window could not be closed", exc_info=True)
-            return original(*args, **kwargs)
-
-        for holder in (self._module, self._tf.profiler.experimental):
-            if holder.start is original:
-                holder.start = start
-                self._originals.append((holder, original, start))
-
-    def _unwatch(self) -> None:
-        originals, self._originals = self._originals, []
-        for holder, original, ours in originals:
-            if holder.start is ours:  # else somebody put theirs on top, which calls ours: harmless
-                holder.start = original
