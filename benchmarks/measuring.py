@@ -79,8 +79,8 @@ def plain_size(path: Path) -> int:
         return sum(len(block) for block in iter(lambda: unpacked.read(1 << 22), b""))
 
 
-def write_trace(path: Path, records: int) -> Path:
-    """A training trace of the usual mix: operators, launches, flow arrows and kernels."""
+def write_trace(path: Path, records: int, steps: int = 0) -> Path:
+    """A training trace of the usual mix: operators, launches, flow arrows and kernels, and perhaps markers of steps."""
     names = [f"void at::native::vectorized_elementwise_kernel<4, functor_{i}>(int, float*)" for i in range(40)]
     with gzip.open(path, "wt", compresslevel=1) as file:
         file.write('{"schemaVersion": 1, "baseTimeNanoseconds": 1751410836000000000, "traceEvents": [\n')
@@ -98,5 +98,9 @@ def write_trace(path: Path, records: int) -> Path:
                 {"ph": "X", "cat": "kernel", "name": names[i % 40], "pid": 0, "tid": 7, "dur": 12.031, "args": run},
             ):  # fmt: skip
                 file.write(json.dumps(event | {"ts": at + 0.125}) + ",\n")
+        length = 4 * records // max(steps, 1)
+        for i in range(steps):
+            marker = {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 4117, "tid": 4117}
+            file.write(json.dumps(marker | {"ts": 4458676500000 + length * i, "dur": length - 1}) + ",\n")
         file.write('{"ph": "M", "name": "process_name", "pid": 4117, "tid": 0, "args": {"name": "python3"}}]}\n')
     return path

@@ -28,8 +28,8 @@ _ANALYSIS_BYTES = 2_000_000
 #: Modules that reading the first window loads: at the start of the server nobody waits for them.
 _NEEDED_LATER = ("numpy.ma", "pyarrow.dataset")
 
-#: The tables that are made before anybody asks: the first one, and the one most looked at besides.
-_MADE_AHEAD = ("kernels", "operators")
+#: The tables that are made before anybody asks: the first one, and those that take longest besides.
+_MADE_AHEAD = ("kernels", "operators", "launches")
 
 T = TypeVar("T")
 

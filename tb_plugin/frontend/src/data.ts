@@ -7,6 +7,7 @@ import {
   getResources,
   getRuns,
   getSummary,
+  Importing,
   json,
   type OverviewAnswer,
   type ResourcesAnswer,
@@ -111,7 +112,11 @@ let aheadOf: WorkerKey | null = null;
 function readAhead(at: WorkerKey): void {
   if (at !== key.peek() || at === aheadOf || isWhole.peek() || isLive.peek() || !isVisible()) return;
   aheadOf = at;
-  json("ahead", { ...at }).catch(() => undefined); // it is asked for again when it is needed
+  json("ahead", { ...at }).catch((error: unknown) => {
+    if (!(error instanceof Importing) || at !== aheadOf) return; // whoever needs it is told what is wrong
+    aheadOf = null;
+    setTimeout(readAhead, REST_MS, at); // it goes on
+  });
 }
 
 const loadedAt = new Map<unknown, string>();
