@@ -208,6 +208,10 @@ compare("on_batches", on_batches)
 compare("open_phases", open_phases)
 # a region of the training thread: Keras hands on_train_batch_end to another one
 compare("window", lambda m, c: fit(m, [*c, Annotate()], epochs=3), window=(2, 4))
+losing = hook("not_finite")
+fit(make_model(), [losing], batch_size=64, epochs=1)
+make_model().fit(X, Y * np.nan, verbose=0, callbacks=[losing])
+losing.close()
 compare("rival", lambda m, c: fit(m, [*c, Rival()], epochs=3), window=(1, 100))
 compare("slow", lambda model, callbacks: model.fit(Slow(), verbose=0, callbacks=callbacks).history)
 if BACKEND == "jax":  # torch has one step an execution only

@@ -112,6 +112,12 @@ def test_a_profiler_of_the_script_comes_first(trained):
     assert [s.step for s in run.steps] == list(range(12))
 
 
+def test_a_loss_that_is_no_number_is_noted_after_its_epoch(trained):
+    _, folder, _ = trained
+    notes = read(folder / "not_finite").notes
+    assert notes["loss_not_finite"].detail == "The loss was nan in step 2."
+
+
 def test_a_batch_that_is_given_is_not_waited_for(trained):
     _, folder, _ = trained
     run = read(folder / "on_batches")

@@ -90,6 +90,8 @@ class ProfilerCallback(KerasCallback):
     @guarded
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         self._steps.finish()
+        if logs:  # those of a step cannot be had without waiting for the device
+            self._session.loss(logs.get("loss"))
 
     @guarded
     def on_test_begin(self, logs: dict | None = None) -> None:

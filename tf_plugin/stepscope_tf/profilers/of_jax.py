@@ -15,9 +15,7 @@ log = logging.getLogger("stepscope")
 
 
 class JaxProfiler:
-    """Args:
-    before_rival: called before the script starts a session while this one runs.
-    """
+    """``jax.profiler``; ``before_rival`` is called before the script starts a session while this one runs."""
 
     suffix = ".xplane.pb"
 

@@ -18,9 +18,7 @@ log = logging.getLogger("stepscope")
 
 
 class TorchProfiler:
-    """Args:
-    before_rival: called before the script starts a session while this one runs.
-    """
+    """``torch.profiler``; ``before_rival`` is called before the script starts a session while this one runs."""
 
     suffix = ".pt.trace.json"
 
