@@ -12,6 +12,7 @@ from stepscope.analysis.device_timeline import DeviceTimeline
 from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.histogram import Histogram
 from stepscope.analysis.idle import Idle
+from stepscope.analysis.job_times import JobTimes
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
 from stepscope.analysis.launches import CallLaunches, Launches, LaunchHistogram
 from stepscope.analysis.loader import Loader
@@ -41,6 +42,7 @@ from stepscope.summary.parts import coverage_of
 #: Title, place in the JSON, unit of the entries whose name does not tell, and the docstring.
 SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Coverage", "workers[].coverage", "", coverage_of),
+    ("The job over time", "workers[].job", "", JobTimes),
     ("Steps", "workers[].steps[]", "", Steps),
     ("Step activity", "workers[].steps[].activity_ns", "ns", activity_by_step),
     ("Step phases", "workers[].steps[].phase_ns", "ns", Phases),

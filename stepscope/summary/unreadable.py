@@ -23,6 +23,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "devices": [],
         "events": 0,
         "coverage": {"steps": 0, "deep_steps": 0, "phased_steps": 0, "windows": 0, "first_ns": None, "last_ns": None},
+        "job": None,
         "overhead": None,
         "loader": None,
         "throughput": None,

@@ -13,6 +13,7 @@ from stepscope.analysis.autograd import link_backward
 from stepscope.analysis.capture import merge
 from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.gpu import gpus
+from stepscope.analysis.job_times import job_times
 from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import (
     ActivityTime,
@@ -156,6 +157,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     loaded = attempt("the loader", loader, events, meta)
     loaded = attempt("the batch size", with_shapes, loaded, events, steps) or loaded
     rate = attempt("throughput", lambda known, s: throughput(known, s, micro), loaded, steps)
+    job = attempt("the job's times", job_times, steps, meta)
     cost = attempt("the profiler's overhead", overhead, live, steps, meta)
     gpu_list = attempt("device use", gpus, events, steps, runs)
     precisions = attempt("precisions", precision, runs)
@@ -169,6 +171,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "devices": [{f: getattr(d, f) for f in DEVICE_FIELDS} for d in devices],
         "events": len(live) + len(events),
         "coverage": coverage_of(live, capture, steps, phases),
+        "job": job and asdict(job),
         "overhead": cost and asdict(cost),
         "loader": loaded and asdict(loaded),
         "throughput": rate and asdict(rate),

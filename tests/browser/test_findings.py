@@ -58,3 +58,5 @@ def test_throughput_of_a_training_with_a_data_loader(open_page: Open, address: s
     (worker,) = summary("torch")["workers"]
     assert worker["throughput"]["batch_size"] == 32
     assert page.number("throughput") == worker["throughput"]["samples_per_s"]
+    assert page.number("job-initialisation_ns") == worker["job"]["initialisation_ns"]
+    assert page.number("job-steps_ns") == worker["job"]["steps_ns"]

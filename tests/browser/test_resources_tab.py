@@ -35,6 +35,14 @@ def test_steps_and_the_interval_stand_above_the_curves(tab: Any) -> None:
     tab.frame.get_by_test_id("chart-memory").wait_for()
 
 
+def test_each_metric_in_numbers(tab: Any, summary: Callable[[str], Any]) -> None:
+    ((_, told),) = summary("torch")["resources"].items()
+    tab.expect("metric-label").to_have_text("CPU, all cores")
+    tab.expect("metric-samples").to_have_text(str(told["cpu"]["samples"]))
+    exact = float(tab.hint("metric-mean").removesuffix(" %"))
+    assert exact == pytest.approx(100 * told["cpu"]["mean"], abs=0.01)
+
+
 def test_a_drag_zooms_and_the_address_tells_it(tab: Any) -> None:
     t0, t1 = extent(tab)
     told = tab.frame.get_by_test_id("time-range")

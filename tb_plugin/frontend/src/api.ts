@@ -298,6 +298,12 @@ export interface WorkerSummary {
   events: number | null;
   step_count: number | null;
   overhead: Overhead | null;
+  job: {
+    initialisation_ns: number;
+    steps_ns: number;
+    between_ns: number;
+    finalisation_ns: number | null;
+  } | null;
   loader: { workers: number | null; batch_size: number | null } | null;
   throughput: { batch_size: number; batch_size_from: string | null; samples_per_s: number } | null;
   activity_total_ns: Record<string, number | null> | null;

@@ -106,6 +106,10 @@ export const DEFINITIONS = {
   gpuActivity:
     "Durations of kernels, copies and fills on the devices, and of synchronisation: the device's own records, or the host's synchronising calls where the source writes none.",
   activitySync: "Waiting for a device or a stream: device records, or the host's calls where there are none.",
+  jobInitialisation: "From the start of the recording to the first step.",
+  jobSteps: "In steps; where steps overlap, each moment counts once.",
+  jobBetween: "Between the first step and the last one, outside steps: epochs' ends, evaluation, checkpoints.",
+  jobFinalisation: "From the end of the last step to the end of the recording.",
   devicePhases:
     "Between CUDA events around forward, backward and optimizer on the current stream. A step reaches from where the GPU reached its first phase to where it reached the first one of the next step; other is what lies between phases. Not verified on a GPU.",
   phases:

@@ -10,6 +10,7 @@ import { Launching } from "./device-traffic";
 import { GpuUse, IdleTime, Precision } from "./gpu";
 import { Histograms, StepDistribution } from "./histograms";
 import { HotSpots } from "./hotspots";
+import { JobTimes } from "./job-times";
 import { Memory } from "./memory";
 import { NotMeasured } from "./not-measured";
 import { StepTime } from "./summary-charts";
@@ -27,6 +28,7 @@ export function Panels({ answer }: { answer: SummaryAnswer }): JSX.Element {
         <TimeGoes worker={worker} coverage={answer.coverage} />
         <StepTime />
         <StepDistribution answer={answer} />
+        <JobTimes worker={worker} />
         <TfDataPipeline data={worker.tf_data} />
       </Section>
       <Section title="Processors">

@@ -17,6 +17,7 @@ import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
 import type { TimeDesk } from "../ui/time-canvas";
 import { Strips, stripsData, TimeLines, TimeToolbar, zoomed } from "../ui/time-parts";
+import { ResourceNumbers } from "./resource-numbers";
 import { CoreMapCard } from "./resources-cores";
 
 export const POINTS = 900;
@@ -132,6 +133,7 @@ function Curves({ view, answer }: { view: TimeView; answer: ResourceCurves }): J
           </Card>
         ))}
         <CoreMapCard desk={desk} />
+        <ResourceNumbers />
       </div>
     </>
   );
