@@ -12,7 +12,9 @@ def extremes(values: np.ndarray, most: int) -> np.ndarray:
         return np.arange(len(values))
     stretches = max((most - 2) // 2, 1)
     stretch = np.arange(len(values)) * stretches // len(values)
-    by_value = np.lexsort((values, stretch))
-    first = np.flatnonzero(np.diff(stretch[by_value], prepend=-1))
-    last = np.append(first[1:], len(values)) - 1
-    return np.unique(np.concatenate((by_value[first], by_value[last], [0, len(values) - 1])))
+    begins = np.flatnonzero(np.diff(stretch, prepend=-1))
+    lowest = np.flatnonzero(values == np.minimum.reduceat(values, begins)[stretch])
+    highest = np.flatnonzero(values == np.maximum.reduceat(values, begins)[stretch])
+    first = np.flatnonzero(np.diff(stretch[lowest], prepend=-1))  # of equal values the first, and
+    last = np.flatnonzero(np.diff(stretch[highest], append=stretches))  # the last
+    return np.unique(np.concatenate((lowest[first], highest[last], [0, len(values) - 1])))

@@ -50,11 +50,12 @@ def queue_depths(events: Events, links: Links) -> list[QueueDepth]:
 
 
 def _depth(row: int, begin: np.ndarray, end: np.ndarray) -> QueueDepth:
-    time, at = np.unique(np.concatenate((begin, end)), return_inverse=True)
-    change = np.zeros(len(time), np.int64)
-    np.add.at(change, at[: len(begin)], 1)
-    np.add.at(change, at[len(begin) :], -1)
-    depth = np.cumsum(change)
+    moments = np.concatenate((begin, end))
+    order = np.argsort(moments, kind="stable")  # each half is nearly in order
+    moments = moments[order]
+    change = np.cumsum(np.where(order < len(begin), 1, -1))
+    last = np.flatnonzero(np.append(moments[1:] != moments[:-1], True))  # of what happens at one moment
+    time, depth = moments[last], change[last]
     length = np.diff(time)
     span = int(length.sum())
     return QueueDepth(
