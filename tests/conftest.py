@@ -43,10 +43,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Imports of trace files are cached in the user's cache folder; tests neither use nor fill that one."""
+def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Imports of trace files are cached in the user's cache folder; tests neither use nor fill that one. And reports
+    are as wide as in a file: pytest-xdist gives its processes the width of the terminal."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.delenv("COLUMNS", raising=False)
         yield
 
 
