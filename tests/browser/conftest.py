@@ -31,6 +31,7 @@ import sys, time, torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 import stepscope
+from stepscope.runs import open_run
 from stepscope_torch import Profiler
 
 model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
@@ -45,6 +46,10 @@ with Profiler(sys.argv[1], model, monitor_interval_ms=100):
         loss.backward()
         optimizer.step()
         time.sleep(0.03)  # the monitor takes several samples however fast the machine is
+    # And however slow: on a busy one its process starts late, and the use of a CPU takes two samples.
+    (worker,) = open_run(sys.argv[1]).workers
+    while (seen := worker.monitor()) is None or seen.column("metric").to_pylist().count("cpu") < 3:
+        time.sleep(0.05)
 """
 
 _TRAIN_KERAS = """
