@@ -13,37 +13,54 @@ from stepscope.runs import open_run
 from stepscope.schema import Kind
 from tests.browser.opened import Opened
 
-#: Trains until its standard input ends, without a deep window of its own.
+#: Two ranks that train until the standard input of the first ends, without a deep window of their own.
 TRAINING = """
-import sys, threading, torch
-from torch import nn
+import os, sys, threading, torch
+from torch import distributed, nn
 from torch.utils.data import DataLoader, TensorDataset
 from stepscope_torch import Profiler
 
+rank = 1 if os.fork() == 0 else 0
 torch.set_num_threads(1)
+distributed.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
 model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
+parallel = nn.parallel.DistributedDataParallel(model)
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 data = TensorDataset(torch.randn(640, 64), torch.randint(0, 10, (640,)))
-ended = threading.Event()
-threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-with Profiler(sys.argv[1], model, schedule=False, overhead_budget=None):
-    print("started", flush=True)
-    while not ended.is_set():
+ended = torch.zeros(1)
+pause = threading.Event()
+if rank == 0:
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.fill_(1)), daemon=True).start()
+with Profiler(sys.argv[1], parallel, schedule=False, overhead_budget=None):
+    distributed.barrier()
+    if rank == 0:
+        print("started", flush=True)
+    while True:
         for x, y in DataLoader(data, batch_size=32):
-            ended.wait(0.005)
-            loss = nn.functional.cross_entropy(model(x), y)
+            pause.wait(0.005)
+            loss = nn.functional.cross_entropy(parallel(x), y)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+        over = ended.clone()  # they end together
+        distributed.all_reduce(over)
+        if over.item():
+            break
+distributed.destroy_process_group()
+if rank == 0:
+    os.wait()
 """
 
 
 @pytest.fixture
-def training(logdir: Path) -> Iterator[Path]:
+def training(logdir: Path, tmp_path: Path) -> Iterator[Path]:
     """The run of a training that goes on until the test is over."""
     run = logdir / "goes-on"
     with subprocess.Popen(
-        [sys.executable, "-c", TRAINING, run], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", TRAINING, run, tmp_path / "ranks"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         assert process.stdin is not None
@@ -56,10 +73,11 @@ def training(logdir: Path) -> Iterator[Path]:
 def test_capture_now_and_go_to_the_window(training: Path, open_page: Callable[..., Opened], address: str) -> None:
     frame = open_page(address, run=training.name).frame
     frame.get_by_test_id("capture-button").click()
-    frame.get_by_role("menuitem", name="3 steps", exact=True).click()
+    frame.get_by_role("menuitem", name="3 steps of all 2 workers", exact=True).click()
     frame.get_by_role("button", name="Captured from step").click()
     frame.get_by_role("tab", name="Timeline", selected=True).wait_for()
     frame.get_by_test_id("capture-button").wait_for()
-    (worker,) = open_run(training).workers
-    steps = worker.window("000001").events
-    assert int(steps.of_kind(Kind.STEP).sum()) == 3
+    first, other = (worker.window("000001").events for worker in open_run(training).workers)
+    steps = [events.step[events.of_kind(Kind.STEP)].tolist() for events in (first, other)]
+    assert steps[0] == steps[1]
+    assert len(steps[0]) == 3
