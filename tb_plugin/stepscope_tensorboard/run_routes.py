@@ -77,6 +77,7 @@ def summary_impl(run: Run, whole: WholeRun, live: int) -> dict[str, Any]:
         "across_workers": across or None,
         "ranks": _columns(whole.ids, ranks, workers),
         "memory": _memory(workers),
+        "device_time": _device_time(workers),
         "quality": list(by_code.values()),
         "findings": short["findings"],
         "verdict": short["verdict"],
@@ -143,6 +144,28 @@ def _memory(workers: Sequence[dict[str, Any]]) -> dict[str, list]:
     """One entry an allocator; ``worker`` is a place in the other columns."""
     rows = [{"worker": i, **memory} for i, worker in enumerate(workers) for memory in worker["memory"]]
     names = ("worker", "device", "allocator", "is_absolute", "peak_bytes", "peak_reserved_bytes")
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def _device_time(workers: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
+    """One entry a worker of which a deep window saw device work: ns that sum to ``total``."""
+    rows = []
+    for i, worker in enumerate(workers):
+        time = worker["timeline_ns"]
+        if time["total"] is not None:
+            both = time["communication"] - time["exposed_communication"]
+            rows.append(
+                {
+                    "worker": i,
+                    "total": time["total"],
+                    "computation": time["compute"] - both,
+                    "overlapped": both,
+                    "communication": time["exposed_communication"],
+                    "copies": time["exposed_memcpy"] + time["exposed_memset"],
+                    "idle": time["idle"],
+                }
+            )
+    names = ("worker", "total", "computation", "overlapped", "communication", "copies", "idle")
     return {name: [row[name] for row in rows] for name in names}
 
 

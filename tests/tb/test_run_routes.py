@@ -63,6 +63,24 @@ def test_the_peaks_of_memory(tmp_path: Path) -> None:
     }
 
 
+def test_the_device_time_of_each_worker(tmp_path: Path) -> None:
+    trace = TraceBuilder().step(0, 0, 100)  # compute 0..50, a collective 30..80, a copy 90..100
+    trace.kernel("gemm", 0, 50, stream=7).kernel("ncclDevKernel_AllReduce_Sum_f32", 30, 50, stream=8)
+    trace.memcpy("HtoD", 90, 10, stream=9)
+    RecordedRun(tmp_path / "r", rank=0, pid=0).window(trace).end()
+    RecordedRun(tmp_path / "r", rank=1, pid=1).step(0, 0, 100).end()
+    found = get(api_of(tmp_path), "run/summary", run="r")["device_time"]
+    assert {name: values for name, (values,) in found.items()} == {
+        "worker": 0,
+        "total": 100_000,
+        "computation": 30_000,
+        "overlapped": 20_000,
+        "communication": 30_000,
+        "copies": 10_000,
+        "idle": 10_000,
+    }
+
+
 def test_the_steps_of_all_workers(api: Api) -> None:
     found = get(api, "run/steps", run="many")
     assert (found["of"], found["count"], found["first_id"]) == ("duration", 4, [0, 1, 2, 3])

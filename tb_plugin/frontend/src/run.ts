@@ -37,6 +37,17 @@ export interface RunMemory {
   peak_reserved_bytes: (number | null)[];
 }
 
+/** Columns of one entry a worker whose deep windows saw a device: ns that sum to `total`. */
+export interface DeviceTimes {
+  worker: number[]; // places in the columns of `Ranks`
+  total: number[];
+  computation: number[];
+  overlapped: number[];
+  communication: number[];
+  copies: number[];
+  idle: number[];
+}
+
 export type Family = "activity" | "phase";
 
 export interface RunSummary {
@@ -62,6 +73,7 @@ export interface RunSummary {
   } | null;
   ranks: Ranks;
   memory: RunMemory;
+  device_time: DeviceTimes;
   quality: { code: string; count: number; workers: number; detail: string }[];
   findings: Finding[];
   problems: string[];
