@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -32,21 +31,18 @@ def import_of(path: Path) -> psutil.Process:
 @pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be stopped there")
 def test_an_import_is_cancelled_and_begun_again(logdir: Path, address: str, open_page: Callable[..., Opened]) -> None:
     path = gpu_trace().write(logdir / "late" / "worker0.pt.trace.json")
-    try:
-        it = open_page(address, run="late", worker=path.name)
-        child = import_of(path)
-        child.suspend()  # an import that takes long
-        frame = it.frame
-        frame.get_by_text("Importing worker0.pt.trace.json").first.wait_for()
-        frame.get_by_role("button", name="Cancel", exact=True).first.click()
-        frame.get_by_test_id("import-cancelled").first.wait_for()
-        child.resume()
-        psutil.wait_procs([child], 60)
-        again = frame.get_by_role("button", name="Import again").first
-        again.wait_for()
-        assert os.listdir(path.parent) == [path.name] or os.listdir(path.parent / ".stepscope") == []
-        again.click()
-        assert it.number("step-p50") == 10_000_000
-        frame.get_by_test_id("import-cancelled").wait_for(state="detached")
-    finally:
-        shutil.rmtree(path.parent)
+    it = open_page(address, run="late", worker=path.name)
+    child = import_of(path)
+    child.suspend()  # an import that takes long
+    frame = it.frame
+    frame.get_by_text("Importing worker0.pt.trace.json").first.wait_for()
+    frame.get_by_role("button", name="Cancel", exact=True).first.click()
+    frame.get_by_test_id("import-cancelled").first.wait_for()
+    child.resume()
+    psutil.wait_procs([child], 60)
+    again = frame.get_by_role("button", name="Import again").first
+    again.wait_for()
+    assert os.listdir(path.parent) == [path.name] or os.listdir(path.parent / ".stepscope") == []
+    again.click()
+    assert it.number("step-p50") == 10_000_000
+    frame.get_by_test_id("import-cancelled").wait_for(state="detached")
