@@ -210,6 +210,8 @@ def tables(m: Measured) -> None:
     heads = m.frame.get_by_role("columnheader").get_by_role("button")
     m.each("sort a table of names", [lambda i=i: heads.nth(i).click() for i in (1, 2)])
     m.each("filter it", [lambda text=text: m.test_id("table-filter").fill(text) for text in ("gemm", "a", "")], "input")
+    m.test_id("table-filter").fill("")
+    m.frame.evaluate("bench.rest()")
     m.each("open a row", [lambda i=i: m.frame.get_by_test_id("table-row").nth(i).click() for i in (0, 1, 2)])
     m.page.keyboard.press("Escape")
     for name in ("Operators", "Modules", "Memory operations", "Launches", "Annotations", "Kernels"):
@@ -219,6 +221,7 @@ def tables(m: Measured) -> None:
     m.act("every kernel, first", lambda: by.select_option(values[-1]), "change")
     m.each("sort every kernel", [lambda i=i: heads.nth(i).click() for i in (1, 2)])
     m.each("filter every kernel", [lambda t=t: m.test_id("table-filter").fill(t) for t in ("gemm", "a", "")], "input")
+    m.test_id("table-filter").fill("")
     by.select_option(values[0])
 
 
