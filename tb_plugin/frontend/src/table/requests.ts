@@ -131,8 +131,10 @@ export const getRows = (key: WorkerKey, view: TableView, page: number, signal?: 
 export const getDetails = (key: WorkerKey, view: TableView, id: number, at: string | number, signal?: AbortSignal) =>
   json<DetailsAnswer>("tables/details", { ...key, table: view.table, by: view.by, id, at }, signal);
 
+const LAUNCH_POINTS = 2000; // more than the charts have pixels on most screens
+
 export const getLaunches = (key: WorkerKey, signal?: AbortSignal) =>
-  json<LaunchesAnswer>("tables/launches", { ...key }, signal);
+  json<LaunchesAnswer>("tables/launches", { ...key, points: LAUNCH_POINTS }, signal);
 
 /** Where the rows of a view are saved from. */
 export const tableAddress = (

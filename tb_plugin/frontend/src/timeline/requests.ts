@@ -10,7 +10,7 @@ import type { TimelineModel } from "./model";
 import { stillUseful, type TileRequest } from "./tiles";
 import type { Range } from "./viewport";
 
-const DEBOUNCE_MS = 40;
+const DEBOUNCE_MS = 16; // a frame: one request at a time goes on anyway
 const RETRY_MS = 3000;
 
 export class Requests {
