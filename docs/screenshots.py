@@ -1,7 +1,8 @@
 """Takes the screenshots of the README: python docs/screenshots.py URL_OF_TENSORBOARD [--run NAME]
 
 Each tab of the plugin, and the timeline once more at a step that was recorded in depth, in light and
-dark, 1280 and 1920 pixels wide, saved as docs/images/<view>-<theme>-<width>.png.
+dark, 1280 and 1920 pixels wide, saved as docs/images/<view>-<theme>-<width>.png. --themes and --widths take fewer,
+or 2560 too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from urllib.request import urlopen
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 IMAGES = Path(__file__).resolve().parent / "images"
-SIZES = ((1280, 800), (1920, 1080))
+SIZES = {1280: 800, 1920: 1080, 2560: 1300}
 THEMES = ("light", "dark")
 #: After the page has no request open, for the last frame to be drawn.
 SETTLE_MS = 1500
@@ -64,6 +65,7 @@ def shoot(page: Page, address: str, file: Path) -> None:
     page.goto("about:blank")  # only the hash differs between the views: make it a new load
     page.goto(address, wait_until="networkidle")
     page.frame_locator("iframe").get_by_role("tab").first.wait_for(timeout=30_000)
+    page.frame_locator("iframe").locator(".progress").wait_for(state="hidden", timeout=300_000)  # of a first import
     page.wait_for_timeout(SETTLE_MS)
     page.screenshot(path=file)
     print(file)
@@ -74,15 +76,17 @@ def main() -> int:
     parser.add_argument("url", help="where TensorBoard runs, e.g. http://localhost:6006")
     parser.add_argument("--run", help="the run to show (default: the latest)")
     parser.add_argument("--out", type=Path, default=IMAGES, help="default: docs/images")
+    parser.add_argument("--themes", nargs="+", choices=THEMES, default=THEMES)
+    parser.add_argument("--widths", nargs="+", type=int, choices=SIZES, default=(1280, 1920))
     args = parser.parse_args()
 
     base = args.url.rstrip("/")
     args.out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = start_chromium(playwright)
-        for theme in THEMES:
-            for width, height in SIZES:
-                page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme)
+        for theme in args.themes:
+            for width in args.widths:
+                page = browser.new_page(viewport={"width": width, "height": SIZES[width]}, color_scheme=theme)
                 for view, address in views(base, args.run).items():
                     shoot(page, f"{base}/{address}", args.out / f"{view}-{theme}-{width}.png")
                 page.close()

@@ -127,7 +127,7 @@ function Allocators({
       </TimeToolbar>
       <div class="time-cards">
         <Card
-          title={`Memory of ${allocator.name}`}
+          title={`Memory of ${allocator.name.replace(/^Host\b/, "the host")}`}
           definition={DEFINITIONS.memory}
           basis={[
             allocator.is_absolute
