@@ -73,9 +73,10 @@ def read_window(folder: Path) -> Window:
     meta = read_json(folder / "window.json")
     try:
         with open(folder / "events.parquet", "rb") as file:
-            table = pq.read_table(file, read_dictionary=["name"])
+            # read_table goes through pyarrow.dataset, which takes twice as long for a million rows.
+            table = pq.ParquetFile(file, read_dictionary=["name"]).read()
         with open(folder / "args.parquet", "rb") as file:
-            args = pq.read_table(file).column("args").to_pylist()
+            args = pq.ParquetFile(file).read().column("args").to_pylist()
         lanes = [Lane(**lane) for lane in meta["lanes"]]
         events = Events.from_table(table, lanes, args)
         _check_indices(events)

@@ -25,8 +25,8 @@ _WAIT_S = 2.0
 _STEP_BYTES = 500
 _ANALYSIS_BYTES = 2_000_000
 
-#: Modules that reading the first window loads: at the start of the server nobody waits for them.
-_NEEDED_LATER = ("numpy.ma", "pyarrow.dataset")
+#: A module that numpy loads when it first looks for distinct values: at the start of the server nobody waits for it.
+_NEEDED_LATER = "numpy.ma"
 
 #: The tables that are made before anybody asks: the first one, and those that take longest besides.
 _MADE_AHEAD = ("kernels", "operators", "launches")
@@ -145,8 +145,7 @@ class Sessions:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[tuple, Session] = OrderedDict()
         self._pool = ThreadPoolExecutor(2, thread_name_prefix="stepscope")
-        for name in _NEEDED_LATER:
-            self._pool.submit(importlib.import_module, name)
+        self._pool.submit(importlib.import_module, _NEEDED_LATER)
 
     def of(self, run_id: str, worker: Worker) -> Session:
         """The session of a worker; a trace file is imported first.
