@@ -379,7 +379,9 @@ def test_new_data_of_a_running_job_is_in_the_next_answer(tmp_path: Path) -> None
 
 def test_what_is_made_ahead_is_what_the_tabs_ask_for(tmp_path: Path) -> None:
     run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
-    run.window(TraceBuilder().step(0, 0, 100).op("aten::mm", 10, 5).launch(11, 2, 7).kernel("gemm", 20, 30, correlation=7))
+    run.window(
+        TraceBuilder().step(0, 0, 100).op("aten::mm", 10, 5).launch(11, 2, 7).kernel("gemm", 20, 30, correlation=7)
+    )
     api, other = api_of(tmp_path), api_of(tmp_path)
     at = {"run": "exp1", "worker": "0-node1-4117"}
     assert get(api, "ahead", **at) == {"ready": True}
