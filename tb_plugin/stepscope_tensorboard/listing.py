@@ -26,6 +26,7 @@ class Listing:
         self._lock = threading.Lock()
         self._runs: dict[str, Run] = {}
         self._due = 0.0
+        self._due_for_unknown = 0.0  # who asks for a run that is not known may know of a new one
 
     def runs(self) -> dict[str, Run]:
         """Every run by its id, the latest data first."""
@@ -38,7 +39,7 @@ class Listing:
         Raises:
             Problem: 404, there is no such run.
         """
-        run = self.runs().get(run_id)
+        run = self.runs().get(run_id) or self._newest(run_id)
         if run is None:
             raise Problem(404, f"There is no run {run_id!r} in {self.text}.")
         return run
@@ -49,7 +50,7 @@ class Listing:
         Raises:
             Problem: 404, there is no such run or worker.
         """
-        run = self._runs.get(run_id) or self.runs().get(run_id)
+        run = self._runs.get(run_id) or self.runs().get(run_id) or self._newest(run_id)
         if run is None:
             raise Problem(404, f"There is no run {run_id!r} in {self.text}.")
         worker = _worker(run, worker_id)
@@ -65,6 +66,12 @@ class Listing:
         """The log directories in words."""
         return ", ".join(root.text for root in self._roots)
 
+    def _newest(self, run_id: str) -> Run | None:
+        """A run that is not known, after another look as soon as the folders may be walked at all."""
+        if time.monotonic() >= self._due_for_unknown:
+            self._due = min(self._due, self._due_for_unknown)
+        return self.runs().get(run_id)
+
     def _walk_if_due(self) -> None:
         first = not self._due
         if time.monotonic() < self._due or not self._lock.acquire(blocking=first):
@@ -74,6 +81,7 @@ class Listing:
             if began >= self._due:
                 self._runs = self._walk()
                 took = time.monotonic() - began
+                self._due_for_unknown = time.monotonic() + _REST_FACTOR * took
                 self._due = time.monotonic() + max(_REST_S, _REST_FACTOR * took)
         finally:
             self._lock.release()

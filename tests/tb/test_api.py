@@ -17,7 +17,7 @@ from stepscope import cache, ending
 from stepscope.runs import open_run
 from stepscope.store import windows
 from stepscope.summary import summarize
-from stepscope_tensorboard import imports
+from stepscope_tensorboard import imports, listing
 from stepscope_tensorboard.answers import ARROW, JSON, Answer, Cancelled, Pending
 from stepscope_tensorboard.api import Api, memory_from_environment
 from stepscope_tensorboard.logdirs import Root, roots
@@ -506,6 +506,18 @@ def test_a_file_that_vanished_is_told(tmp_path: Path) -> None:
     get(api, "runs")
     path.unlink()
     assert path.name in get(api, "summary", 404, run="r", worker=path.name)["error"]
+
+
+def test_a_run_that_is_asked_for_is_looked_for_though_the_folders_were_walked_just_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "_REST_S", 3600.0)
+    monkeypatch.setattr(listing, "_REST_FACTOR", 0.0)
+    api = api_of(tmp_path)
+    assert get(api, "runs")["runs"] == []
+    path = traced(tmp_path / "r" / "t.pt.trace.json")
+    assert get(api, "runs")["runs"] == []
+    assert get(api, "summary", run="r", worker=path.name)["worker"]["step_count"] == 1
 
 
 def test_a_file_is_imported_in_the_background(tmp_path: Path) -> None:
