@@ -199,7 +199,7 @@ class TestRun:
 class TestFailures:
     @pytest.mark.parametrize(
         ("analysis", "field"),
-        [("kernels", "kernels"), ("operators", "operators"), ("gpus", "gpu"), ("copies", "memcpy")],
+        [("kernels", "kernels"), ("operator_calls", "operators"), ("gpus", "gpu"), ("copies", "memcpy")],
     )
     def test_one_analysis_that_fails_hides_no_other(self, tmp_path, monkeypatch, analysis, field):
         def fail(*_):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -114,6 +115,13 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     steps = attempt("steps", find_steps, live, capture, links)
     if steps is not None:
         noted(step_notes(steps, len(live) + len(events)))
+    backward = attempt("the backward pass", link_backward, events)
+    # The two that take longest, a third of the time, go on beside the others: numpy's work on many rows leaves Python
+    # to them. Their results are asked for, and what failed is noted, in the order in which they stand below.
+    beside = ThreadPoolExecutor(1, thread_name_prefix="stepscope-analysis")
+    calling = _begun(beside, operator_calls, events, links, backward)
+    acting = _begun(beside, activity_by_step, events, steps)
+    beside.shutdown(wait=False)
     queues = attempt("device queues", lambda e, found: queue_order(e, found.run), events, links)
     launched = attempt("launches", launches, events, links, queues)
     if links is not None and launched is not None:
@@ -136,8 +144,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     collectives = attempt("communication", collectives_of, windows, events, links)
     talk = attempt("communication", communication_part, events, collectives)
     in_steps = attempt("communication by step", step_collectives, events, collectives, steps)
-    backward = attempt("the backward pass", link_backward, events)
-    calls = attempt("operators", operator_calls, events, links, backward)
+    calls = attempt("operators", calling, events, links, backward)
     noted(attempt("operators", call_notes, calls, backward))
     operator_list = attempt("operators", operators, events, links, calls)
     shapes = attempt("operators by shape", operators_by_shape, events, calls)
@@ -149,7 +156,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     noted(event_notes(events))
     sampled_list = attempt("sampled modules", sampled_modules, live)
     annotation_list = attempt("annotations", annotation_times, live, events)
-    activity = attempt("step activity", activity_by_step, events, steps)
+    activity = attempt("step activity", acting, events, steps)
     phase_rows = attempt("step phases", phase_rows_of, live, capture, steps, links, backward, meta.get("phases", ()))
     phases = attempt("step phases", phases_of, live, phase_rows, steps)
     on_device = None if steps is None else attempt("device phases", lambda rows: device_phases(rows, steps), live)
@@ -209,6 +216,14 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     analysis = Analysis(summary, steps, activity, phases, micro, in_steps, on_device)
     add_findings(worker, analysis, limits)
     return analysis
+
+
+def _begun(beside: ThreadPoolExecutor, analysis: Callable[..., T], *inputs: Any) -> Callable[..., T]:
+    """An analysis that goes on already, to be attempted on the same inputs."""
+    if any(i is None for i in inputs):
+        return analysis
+    found = beside.submit(analysis, *inputs)
+    return lambda *_: found.result()
 
 
 def _windows(worker: Worker, notes: Notes) -> list[Window]:
