@@ -15,6 +15,7 @@ import {
   type SummaryAnswer,
   type WorkerKey,
 } from "./api";
+import { chosen } from "./chosen";
 import { isVisible } from "./host";
 import { imports, Resource } from "./resource";
 import { adjust, nav, part, tab } from "./state";
@@ -38,16 +39,8 @@ const runWanted = part("run");
 const workerWanted = part("worker");
 const wholeWanted = part("whole");
 
-/** The run and worker on show: those of the address, else the first ones; null where there are none. */
-export const shown = computed(() => {
-  const all = runs.now.value.value?.runs ?? [];
-  const runId = runWanted.value;
-  const workerId = workerWanted.value;
-  const run = runId === null ? (all.find((r) => r.workers.length > 0) ?? all[0]) : all.find((r) => r.id === runId);
-  if (!run) return { run: null, worker: null };
-  const worker = workerId === null ? run.workers[0] : run.workers.find((w) => w.id === workerId);
-  return { run, worker: worker ?? null };
-});
+/** The run and worker on show; null where there are none. */
+export const shown = computed(() => chosen(runs.now.value.value?.runs ?? [], runWanted.value, workerWanted.value));
 
 /** Whether all workers of the run are shown; a run of one has nothing to compare. */
 export const isWhole = computed(() => wholeWanted.value && (shown.value.run?.workers.length ?? 0) > 1);

@@ -2,6 +2,8 @@
 // to read first is asked for while the pages themselves, a megabyte, are on their way.
 
 import { address, ASKED, setRouteBase } from "./address";
+import type { RunsAnswer } from "./api";
+import { chosen } from "./chosen";
 import { parseHash } from "./hash";
 import { readHash } from "./host";
 import "./styles/index.css";
@@ -19,17 +21,30 @@ function loadStyles(): Promise<void> {
 /** The answers that the page of the address begins with. */
 function askEarly(): Map<string, Promise<Response>> {
   const { values } = parseHash(readHash());
-  const [run, worker, tab] = ["run", "worker", "tab"].map((name) => values.get(`p.stepscope.${name}`));
-  const wanted = [address("runs", {})];
-  if (run && worker && tab === "timeline") wanted.push(address("timeline/tree", { run, worker }));
-  if (run && worker && (tab ?? "summary") === "summary") wanted.push(address("summary", { run, worker }));
-  return new Map(
-    wanted.map((url) => {
-      const answer = fetch(url, ASKED);
-      answer.catch(() => undefined); // it is told to who takes the answer
-      return [url, answer];
-    }),
-  );
+  const [run, worker, tab, all] = ["run", "worker", "tab", "workers"].map((name) => values.get(`p.stepscope.${name}`));
+  const asked = new Map<string, Promise<Response>>();
+  const ask = (url: string): Promise<Response> => {
+    const answer = fetch(url, ASKED);
+    answer.catch(() => undefined); // it is told to who takes the answer
+    asked.set(url, answer);
+    return answer;
+  };
+  const askOf = (of: { run: string; worker: string }) => {
+    if (tab === "timeline") ask(address("timeline/tree", of));
+    if ((tab ?? "summary") === "summary") ask(address("summary", of));
+  };
+  const runs = ask(address("runs", {}));
+  if (run && worker) askOf({ run, worker });
+  else if (all === undefined) {
+    runs
+      .then((answer) => answer.clone().json() as Promise<RunsAnswer>)
+      .then((answer) => {
+        const first = chosen(answer.runs, run ?? null, worker ?? null);
+        if (first.run && first.worker) askOf({ run: first.run.id, worker: first.worker.id });
+      })
+      .catch(() => undefined);
+  }
+  return asked;
 }
 
 export async function render(): Promise<void> {

@@ -4,6 +4,7 @@ import { render as mount } from "preact";
 import { setRouteBase } from "./address";
 import { sentEarly } from "./api";
 import { App } from "./app";
+import { drawAll } from "./charts/turns";
 import { startData } from "./data";
 import { startState } from "./state";
 
@@ -20,6 +21,7 @@ export async function start(module: string, early: Map<string, Promise<Response>
   document.title = "Stepscope";
   startState();
   startData();
+  addEventListener("beforeprint", drawAll);
   await styled;
   const root = document.createElement("div");
   root.id = "stepscope";

@@ -14,6 +14,7 @@ import { CanvasRenderer } from "echarts/renderers";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Theme } from "../palette";
+import { inTurn } from "./turns";
 
 use([
   BarChart,
@@ -95,6 +96,7 @@ export function tooltipOption(
   };
 }
 
+/** A chart, or the empty box of one that waits for its turn. */
 export function Chart(props: {
   option: Option;
   label: string;
@@ -107,32 +109,30 @@ export function Chart(props: {
   const onClick = useRef(props.onClick);
   onClick.current = props.onClick;
 
+  useEffect(
+    () =>
+      inTurn(() => {
+        if (!element.current) return;
+        chart.current ??= made(element.current, onClick);
+        chart.current.setOption(props.option, { notMerge: false, replaceMerge: ["series"] });
+      }),
+    [props.option],
+  );
   useEffect(() => {
-    if (!element.current) return;
-    const made = init(element.current, undefined, { renderer: "canvas" });
-    chart.current = made;
-    // Anywhere in the plot counts as the nearest x: points of a line are too small to hit.
-    made.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
-      const point = [event.offsetX, event.offsetY];
-      if (!onClick.current || !made.containPixel("grid", point)) return;
-      const [x, y] = made.convertFromPixel({ gridIndex: 0 }, point) as number[];
-      onClick.current(x, y);
-    });
     const own = element.current;
+    if (!own) return;
     const observer = new ResizeObserver(() => {
+      const now = chart.current;
       // It calls once at the start too, and everything would be drawn twice.
-      if (made.getWidth() !== own.clientWidth || made.getHeight() !== own.clientHeight) made.resize();
+      if (now && (now.getWidth() !== own.clientWidth || now.getHeight() !== own.clientHeight)) now.resize();
     });
     observer.observe(own);
     return () => {
       observer.disconnect();
-      made.dispose();
+      chart.current?.dispose();
       chart.current = null;
     };
   }, []);
-  useEffect(() => {
-    chart.current?.setOption(props.option, { notMerge: false, replaceMerge: ["series"], lazyUpdate: true });
-  }, [props.option]);
 
   return (
     <div
@@ -144,4 +144,16 @@ export function Chart(props: {
       style={{ minHeight: `${props.height}px` }}
     />
   );
+}
+
+function made(element: HTMLDivElement, onClick: { current?: (x: number, y: number) => void }): EChartsType {
+  const chart = init(element, undefined, { renderer: "canvas" });
+  // Anywhere in the plot counts as the nearest x: points of a line are too small to hit.
+  chart.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
+    const point = [event.offsetX, event.offsetY];
+    if (!onClick.current || !chart.containPixel("grid", point)) return;
+    const [x, y] = chart.convertFromPixel({ gridIndex: 0 }, point) as number[];
+    onClick.current(x, y);
+  });
+  return chart;
 }

@@ -1,0 +1,46 @@
+// Charts are drawn one a frame, after the frame that shows the text and the tables around them: each takes as long as
+// all of these together.
+
+type Turn = () => void;
+
+const waiting: Turn[] = [];
+let isAwaited = false;
+
+/** What tells when the next frame is painted; in a window that is not shown nothing is, and nothing is drawn. */
+function afterFrame(then: () => void): void {
+  requestAnimationFrame(() => {
+    const { port1, port2 } = new MessageChannel(); // its message comes after the frame is painted
+    port1.onmessage = () => {
+      port1.close();
+      then();
+    };
+    port2.postMessage(0);
+  });
+}
+
+function next(): void {
+  isAwaited = false;
+  waiting.shift()?.();
+  awaitNext();
+}
+
+function awaitNext(): void {
+  if (isAwaited || waiting.length === 0) return;
+  isAwaited = true;
+  afterFrame(next);
+}
+
+/** Draw when it is this one's turn; the answer is how to call it off. */
+export function inTurn(draw: Turn): () => void {
+  waiting.push(draw);
+  awaitNext();
+  return () => {
+    const at = waiting.indexOf(draw);
+    if (at >= 0) waiting.splice(at, 1);
+  };
+}
+
+/** Draw what waits at once: what is printed is not to miss any. */
+export function drawAll(): void {
+  for (const draw of waiting.splice(0)) draw();
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawAll, inTurn } from "../src/charts/turns";
+
+const frames: (() => void)[] = [];
+Object.assign(globalThis, { requestAnimationFrame: (then: () => void) => frames.push(then) });
+
+/** A frame is painted, and the messages that were waiting for it have come. */
+async function frame(): Promise<void> {
+  frames.splice(0).forEach((then) => then());
+  await new Promise<void>((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => (port1.close(), resolve());
+    port2.postMessage(0);
+  });
+}
+
+test("one is drawn after each frame, in the order in which they came, but those that were called off", async () => {
+  const drawn: string[] = [];
+  inTurn(() => drawn.push("a"));
+  const callOff = inTurn(() => drawn.push("b"));
+  inTurn(() => drawn.push("c"));
+  assert.deepEqual(drawn, []);
+  callOff();
+  await frame();
+  assert.deepEqual(drawn, ["a"]);
+  await frame();
+  assert.deepEqual(drawn, ["a", "c"]);
+});
+
+test("all that wait are drawn at once for a printer, and once", async () => {
+  const drawn: string[] = [];
+  inTurn(() => drawn.push("a"));
+  inTurn(() => drawn.push("b"));
+  drawAll();
+  assert.deepEqual(drawn, ["a", "b"]);
+  await frame();
+  await frame();
+  assert.deepEqual(drawn, ["a", "b"]);
+});
