@@ -43,7 +43,7 @@ import {
 } from "./tree";
 import { around, clamp, intersect, reveal, sameRange, span, type Range } from "./viewport";
 
-const STATISTICS_MS = 60; // an area's numbers are asked for when its edges have rested so long
+const STATISTICS_MS = 40; // an area's numbers are asked for when its edges have rested so long
 const EMPTY_TREE: Tree = { roots: [], byId: new Map() };
 
 export type PanelView = "selection" | "area" | "in-view";
