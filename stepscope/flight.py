@@ -18,6 +18,7 @@ from stepscope.control import Capture
 from stepscope.errors import StepscopeError
 from stepscope.live_columns import Columns
 from stepscope.recorder import Recorder
+from stepscope.report import format as fmt
 from stepscope.schema import Kind
 
 #: Latest steps whose times say what is usual, and how many of them are needed.
@@ -178,7 +179,6 @@ def sentence(reason: dict[str, Any]) -> str:
     rank = reason.get("rank")
     step = f"tep {reason['step']}" + ("" if rank is None else f" of rank {rank}")
     if reason.get("why") == "slow_step":
-        times = reason["dur_ns"] / max(1, reason["usual_ns"])
-        took, usual = reason["dur_ns"] / 1e6, reason["usual_ns"] / 1e6
-        return f"S{step} took {took:.1f} ms, {times:.1f} times the usual {usual:.1f} ms."
+        took, usual = reason["dur_ns"], reason["usual_ns"]
+        return f"S{step} took {fmt.time(took)}, {took / max(1, usual):.1f} times the usual {fmt.time(usual)}."
     return f"The loss was {reason['value']} in s{step}."

@@ -62,7 +62,7 @@ def test_a_slow_step_asks_for_a_window(flight):
     flight.steps(100, 300, 100)
     step = LEAST_HISTORY + 1
     assert flight.reasons == [{"why": "slow_step", "step": step, "dur_ns": 300 * MS, "usual_ns": 100 * MS}]
-    assert sentence(flight.reasons[0]) == "Step 51 took 300.0 ms, 3.0 times the usual 100.0 ms."
+    assert sentence(flight.reasons[0]) == "Step 51 took 300 ms, 3.0 times the usual 100 ms."
     assert flight.asked[0].steps == 3
 
 

@@ -21,6 +21,7 @@ CODES = {
     "invalid_duration": "Events without a usable duration (missing, negative, not a number) were left out.",
     "invalid_timestamp": "Events whose start is missing, 0 or before all others' epoch were left out.",
     "missing_field": "Records lack a field that every event needs; those of use were kept, the others left out.",
+    "missing_size": "Allocation records tell no size; the memory levels are without them, nothing else is.",
     "damaged_event": "Event records could not be decoded and were left out.",
     "repaired_text": "Text that its format forbids (bad escapes, control characters, NaN) was repaired and kept.",
     "truncated": "The file ends in the middle; everything before was kept, sums are too low by what is missing.",
@@ -136,7 +137,7 @@ def memory_notes(found: Sequence[DeviceMemory] | None, events: Events) -> list[N
     """Notes about allocation records."""
     notes = Notes()
     notes.add(
-        "missing_field",
+        "missing_size",
         "Allocation records without a size were left out of the memory levels.",
         int(np.count_nonzero(events.of_kind(Kind.MEMORY) & (events.bytes == NONE))),
     )

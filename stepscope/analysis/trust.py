@@ -37,6 +37,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "invalid_duration": ("steps", "phases", *_DEEP),
     "invalid_timestamp": ("steps", "phases", *_DEEP),
     "missing_field": ("steps", "phases", *_DEEP),
+    "missing_size": ("memory",),
     "damaged_event": ("steps", "phases", *_DEEP),
     "repaired_text": (),
     "truncated": ("steps", "phases", *_DEEP),

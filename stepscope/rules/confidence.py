@@ -14,9 +14,9 @@ from stepscope.rules.finding import CONFIDENCES, Finding
 #: Notes whose count is single events among many: few of them change no share.
 COUNTED = frozenset(
     {
-        "invalid_duration", "invalid_timestamp", "missing_field", "damaged_event", "unpaired_event", "unknown_category",
-        "overlap_on_thread", "overlap_on_stream", "launch_without_run", "run_without_launch", "guessed_thread",
-        "clock_skew", "incomplete_step", "nested_step",
+        "invalid_duration", "invalid_timestamp", "missing_field", "missing_size", "damaged_event", "unpaired_event",
+        "unknown_category", "overlap_on_thread", "overlap_on_stream", "launch_without_run", "run_without_launch",
+        "guessed_thread", "clock_skew", "incomplete_step", "nested_step",
     }
 )  # fmt: skip
 #: Share of all events from which such notes count.

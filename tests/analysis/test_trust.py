@@ -44,6 +44,7 @@ def test_the_sentence_names_what_is_weak_and_why():
     assert judged(("clock_step", 1)).sentence == (
         "Read steps, phases and the time of day with care (clock_step); no event was left out."
     )
+    assert judged(("missing_size", 7)).sentence == "Read memory with care (missing_size); no event was left out."
     assert judged(("truncated", 1)).sentence == (
         "Read steps, phases, step activity, device times and others with care (truncated); no event was left out."
     )
