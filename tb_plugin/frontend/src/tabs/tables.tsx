@@ -47,7 +47,7 @@ export function TablesTab(): JSX.Element {
           onGo={go}
         />
       )}
-      {view.table === "launches" && answer && !isEmpty && <LaunchCharts />}
+      {view.table === "launches" && !isEmpty && <LaunchCharts />}
       <div
         class="tables-main"
         id="table-panel"
