@@ -158,6 +158,22 @@ def test_a_cycle_through_a_key_is_collected(make):
     assert gone() is None
 
 
+@pytest.mark.parametrize("make", MARKS)
+def test_a_pattern_that_goes_may_come_back_with_another(make):
+    marks, others = make(), [Token()]
+    gone = weakref.ref(others[0])
+
+    class Last:
+        def __del__(self):
+            marks.expect(others.pop(), [BEGIN, BEGIN], 0)
+
+    marks.expect(Last(), [BEGIN, BEGIN], 0)
+    marks.expect("pattern", [BEGIN, KEYS[0], BEGIN], 0)
+    assert others == []
+    marks.forget()
+    assert gone() is None
+
+
 CALLS = st.one_of(
     st.tuples(st.just("put"), st.sampled_from([BEGIN, *KEYS, (1, TOKEN), (0, None)])),
     st.tuples(st.sampled_from(["begin", "end", "end_step"]), st.sampled_from(KEYS)),

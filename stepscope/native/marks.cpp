@@ -1,5 +1,6 @@
 // Marks: the same as stepscope.marks.PythonMarks, which says what each part is for.
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "hot.h"
@@ -187,21 +188,28 @@ PyObject* expect(PyObject* object, PyObject* arguments) {
   const Py_ssize_t count = PyList_Size(keys);
   for (Py_ssize_t i = 0; i < count; ++i)
     if (!is_key(PyList_GetItem(keys, i))) return nullptr;
-  state.clear_pattern();
-  if (count < 2 || !is_same(PyList_GetItem(keys, 0), PyList_GetItem(keys, count - 1))) Py_RETURN_NONE;
+  if (count < 2 || !is_same(PyList_GetItem(keys, 0), PyList_GetItem(keys, count - 1))) {
+    state.clear_pattern();
+    Py_RETURN_NONE;
+  }
+  std::vector<PyObject*> expected;
   try {
-    state.expected.reserve(count);
+    expected.reserve(count);
   } catch (const std::bad_alloc&) {
     return PyErr_NoMemory();
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* key = PyList_GetItem(keys, i);
     Py_INCREF(key);
-    state.expected.push_back(key);
+    expected.push_back(key);
   }
   Py_INCREF(pattern);
-  state.pattern = pattern;
+  // All is in place before the former goes: what that refers to may run code that comes back here.
+  expected.swap(state.expected);
+  std::swap(pattern, state.pattern);
   self->number = number;
+  for (PyObject* key : expected) Py_DECREF(key);
+  Py_XDECREF(pattern);
   Py_RETURN_NONE;
 }
 
@@ -238,6 +246,10 @@ PyObject* take(PyObject* object, PyObject*) {
   self->kept = 0;
   PyObject* list = PyList_New(0);
   for (const Chunk& chunk : chunks) {
+    if (chunk.count == 0) {  // there was no memory for its first step
+      Py_DECREF(chunk.pattern);
+      continue;
+    }
     if (chunk.times.size() > state.most_times && chunk.times.size() < (1u << 16)) state.most_times = chunk.times.size();
     PyObject* item = list == nullptr ? nullptr
                                      : Py_BuildValue("OLy#", chunk.pattern, chunk.first,
