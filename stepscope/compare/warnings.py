@@ -12,11 +12,13 @@ FEW_STEPS = 2
 
 @dataclass(frozen=True)
 class Caution:
-    """One sentence. Codes: framework, world_size, devices, precision, batch_size (these differ), no_deep_steps,
-    few_deep_steps, cut_modules."""
+    """What to mind, in words. Codes: framework, world_size, devices, precision, batch_size (these differ: ``a`` and
+    ``b`` tell what they are), no_deep_steps, few_deep_steps, cut_modules."""
 
     code: str
     detail: str
+    a: str | None = None
+    b: str | None = None
 
 
 def warnings(a: Side, b: Side) -> list[Caution]:
@@ -30,7 +32,7 @@ def warnings(a: Side, b: Side) -> list[Caution]:
         ("batch_size", "The batch sizes differ", [side.batch_size() for _, side in sides]),
     )
     found = [
-        Caution(code, f"{what}: {of_a} in A, {of_b} in B.")
+        Caution(code, what, str(of_a), str(of_b))
         for code, what, (of_a, of_b) in settings
         if of_a is not None and of_b is not None and of_a != of_b
     ]
@@ -38,10 +40,10 @@ def warnings(a: Side, b: Side) -> list[Caution]:
         deep = side.covered("deep_steps")
         if deep == 0:
             lost = "classes of activity, kernels, operators and modules cannot be compared"
-            found.append(Caution("no_deep_steps", f"{name} has no step captured in depth: {lost}."))
+            found.append(Caution("no_deep_steps", f"{name} has no step captured in depth: {lost}"))
         elif deep < FEW_STEPS:
-            found.append(Caution("few_deep_steps", f"{name} has only one step captured in depth: it may be unusual."))
+            found.append(Caution("few_deep_steps", f"{name} has only one step captured in depth: it may be unusual"))
         listed, total = max(len(side.worker["modules"] or ()) - 1, 0), side.worker["modules_total"] or 0
         if total > listed:
-            found.append(Caution("cut_modules", f"{name} has {total:,} modules; the {listed:,} largest are compared."))
+            found.append(Caution("cut_modules", f"{name} has {total:,} modules; the {listed:,} largest are compared"))
     return found

@@ -35,7 +35,7 @@ def comparison(found: Mapping[str, Any]) -> str:
     """One screen: the sentence, what to mind, the pairs, parts of the step, and the work that differs most."""
     lines = [f"A: {_side(found['a'])}", f"B: {_side(found['b'])}", "", f"{found['sentence']}{_mostly(found)}"]
     if found["warnings"]:
-        lines += ["", "Mind", *(f"  {fmt.printable(warning['detail'])}" for warning in found["warnings"])]
+        lines += ["", "Mind", *map(_warning, found["warnings"])]
     lines += ["", "In short", *_headline(found["headline"])]
     for division, title in _PARTS.items():
         parts = found["parts"][division]
@@ -51,6 +51,11 @@ def _side(side: Mapping[str, Any]) -> str:
     devices = ", ".join(fmt.name(device) for device in side["devices"]) or "no accelerator"
     steps = f"{fmt.count(side['steps'], 'step')}, {side['deep_steps']:,} in depth"
     return f"{fmt.name(side['run'])}, {fmt.name(side['worker'])}: {side['framework']}, {devices}, {steps}"
+
+
+def _warning(warning: Mapping[str, Any]) -> str:
+    values = "" if warning["a"] is None else f": {fmt.name(warning['a'])} in A, {fmt.name(warning['b'])} in B"
+    return f"  {warning['detail']}{values}."
 
 
 def _mostly(found: Mapping[str, Any]) -> str:
