@@ -2,12 +2,12 @@
 
 import type { JSX } from "preact";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
-import { digits } from "../format";
+import { DASH, digits } from "../format";
 import { Card } from "../ui/card";
 import { changeText, exactQuantity, quantityText, type Quantity } from "./compare-requests";
 
-/** Label, definition, and whether more of it is better (null: neither). */
-const KINDS: Record<string, [string, string, boolean | null]> = {
+/** Label, definition, and whether more of it is better. */
+const KINDS: Record<string, [string, string, boolean]> = {
   step_p50: ["Step time, median", DEFINITIONS.stepDuration, false],
   step_p95: ["Step time, p95", DEFINITIONS.stepDuration, false],
   throughput: ["Throughput", DEFINITIONS.throughput, true],
@@ -49,6 +49,7 @@ export function Headline({ pairs }: { pairs: readonly Quantity[] }): JSX.Element
                 {label}
               </th>
             ))}
+            <th scope="col">Why not</th>
           </tr>
         </thead>
         <tbody>
@@ -73,24 +74,17 @@ function Row({ pair }: { pair: Quantity }): JSX.Element {
       {quantityText(pair[which], pair.unit)}
     </td>
   );
-  const better = pair.difference && (moreIsBetter ? pair.difference > 0 : pair.difference < 0);
+  const better = pair.difference ? pair.difference > 0 === moreIsBetter : null;
   return (
     <tr title={about}>
       <th scope="row">{label}</th>
       {cell("a")}
       {cell("b")}
-      {pair.difference === null ? (
-        <td class="num faint" colSpan={2} title={pair.why ?? NOT_MEASURED}>
-          {pair.why}
-        </td>
-      ) : (
-        <>
-          <td class={`num ${pair.difference === 0 ? "faint" : better ? "less" : "more"}`}>
-            {changeText(pair.difference, pair.unit)}
-          </td>
-          <td class="num">{pair.ratio === null ? "—" : digits(pair.ratio)}</td>
-        </>
-      )}
+      <td class={`num ${better === null ? "faint" : better ? "less" : "more"}`}>
+        {changeText(pair.difference, pair.unit)}
+      </td>
+      <td class="num">{pair.ratio === null ? DASH : digits(pair.ratio)}</td>
+      <td class="clip faint">{pair.why}</td>
     </tr>
   );
 }
