@@ -39,14 +39,21 @@ def told(headline: Sequence[Quantity], parts: Mapping[str, Parts], work: Mapping
 def _mostly(difference: float, parts: Mapping[str, Parts], work: Mapping[str, Work]) -> list[dict[str, Any]]:
     """The parts and the kernel, else the operator, that stand out; those that work against the difference do not."""
     division = next((name for name in ("phase", "activity") if parts[name].why is None), None)
-    table = next((name for name in ("kernels", "operators") if work[name].why is None), None)
     rows = [] if division is None else sorted(parts[division].rows, key=lambda part: -abs(part.difference_ns))
     named = [(division, row.name, row.difference_ns) for row in rows if _stands_out(row.difference_ns, difference)]
     found = named[:_MOST_PARTS]
-    if table is not None:
-        standing = (row for row in work[table].rows if _stands_out(row.difference_ns, difference))
-        found += [(table, row.name, row.difference_ns) for row in list(standing)[:1]]
+    found += _work(difference, work)
     return [{"of": of, "name": name, "difference_ns": ns} for of, name, ns in found]
+
+
+def _work(difference: float, work: Mapping[str, Work]) -> list[tuple[str, str, float]]:
+    """A kernel, else an operator that both have; else one that only one has, which may have replaced another."""
+    for statuses in (("both",), ("added", "removed")):
+        for table in ("kernels", "operators"):
+            for row in work[table].rows:
+                if row.status in statuses and _stands_out(row.difference_ns, difference):
+                    return [(table, row.name, row.difference_ns)]
+    return []
 
 
 def _stands_out(part: float, whole: float) -> bool:

@@ -153,3 +153,10 @@ def test_the_command_prints_what_is_computed(
     assert "mostly kernel +2 ms, gemm +3 ms" in text
     assert main(["compare", *paths, "--worker-b", "7"]) == 2
     assert "no worker of this run has the name or rank 7" in capsys.readouterr().err
+
+
+def test_where_kernels_were_replaced_the_sentence_names_the_operator(tmp_path: Path) -> None:
+    a = traced(tmp_path / "a", 2, [("sgemm", 6000)])
+    b = traced(tmp_path / "b", 2, [("hgemm", 2000)], step_us=6000)
+    named = compare(a, b)["mostly"][-1]
+    assert (named["of"], named["name"], named["difference_ns"]) == ("operators", "aten::linear", -4 * MS)
