@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.compare import MOST_ROWS, Side, compare
-from stepscope_tensorboard.answers import Cancelled, Pending, Problem, isolated, json_answer
+from stepscope_tensorboard.answers import Answer, Cancelled, Pending, Problem, cut_text, isolated, json_answer
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 from stepscope_tensorboard.sessions import Summarised
@@ -34,5 +34,12 @@ class CompareRoutes(WorkerRoutes):
         def side(name: str, of: Summarised) -> Side:
             return Side(name, of.analysis.summary, of.resources)
 
+        def made() -> Answer:
+            found = compare(side(other_run.name, base), side(run.name, own), most)
+            for table in found["work"].values():
+                for row in table["rows"]:
+                    row["name"] = cut_text(row["name"])
+            return json_answer(found)
+
         version = f"{base.updated_ns}-{own.updated_ns}"
-        return version, lambda: json_answer(compare(side(other_run.name, base), side(run.name, own), most))
+        return version, made

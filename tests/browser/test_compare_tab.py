@@ -22,8 +22,11 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def printed(logdir: Path) -> dict[str, Any]:
-    """``longer`` is the run ``gpu`` with a fourth step and one kernel more in it."""
-    trace = gpu_trace().step(3, 30_000, 14_000).launch(30_100, 50, 77).kernel("softmax", 31_000, 8000, correlation=77)
+    """``longer`` is the run ``gpu`` and four more steps, of 14 ms and with another kernel."""
+    trace = gpu_trace()
+    for i in range(3, 7):
+        at = 30_000 + 14_000 * (i - 3)
+        trace.step(i, at, 14_000).launch(at + 100, 50, 70 + i).kernel("softmax", at + 1000, 8000, correlation=70 + i)
     trace.write(logdir / "longer" / "worker0.pt.trace.json")
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -36,6 +39,7 @@ def test_the_tab_shows_what_the_command_prints(
 ) -> None:
     page = open_page(address, run="longer", tab="compare")
     page.frame.get_by_test_id("compare-none").get_by_role("button", name="gpu", exact=True).click()
+    assert printed["verdict"] == "slower"
     page.expect("compare-sentence").to_have_text(printed["sentence"])
     for pair in printed["headline"]:
         for side in ("a", "b"):
@@ -60,7 +64,7 @@ def test_the_tab_shows_what_the_command_prints(
     expect(page.frame.get_by_test_id("compare-work-row-status")).to_have_text("only B")
 
     page.frame.get_by_test_id("compare-swap").click()
-    page.expect("compare-sentence").to_contain_text("faster" if printed["verdict"] == "slower" else "as long as")
+    page.expect("compare-sentence").to_contain_text("B's step is 4 ms (28.6 %) faster than A's")
     page.page.wait_for_url(re.compile(r"stepscope\.run=gpu.*stepscope\.with=longer"))
 
 
