@@ -43,6 +43,9 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
         tab: f"{here}&p.stepscope.tab={tab}"
         for tab in ("summary", "steps", "timeline", "tables", "memory", "resources", "data")
     }
+    others = [r for r in runs if r["id"] != run["id"] and r["workers"]]
+    if others:
+        found["compare"] = f"{here}&p.stepscope.tab=compare&p.stepscope.with={quote(others[0]['id'], safe='')}"
     found["tables"] += "&p.stepscope.table=operators"  # there on every run, kernels on a GPU only
     if len(run["workers"]) > 1:
         found["workers"] = f"{here}&p.stepscope.workers=all"

@@ -34,6 +34,9 @@ from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchr
 from stepscope.analysis.tf_data import TfData, TfDataStage
 from stepscope.analysis.throughput import Throughput
 from stepscope.analysis.trust import Trust
+from stepscope.compare.parts import Parts
+from stepscope.compare.quantities import Quantity
+from stepscope.compare.work import Work
 from stepscope.schema import Device
 from stepscope.summary import micro_step_time, step_time
 from stepscope.summary.across import AcrossWorkers
@@ -88,6 +91,9 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Annotations", "workers[].annotations[]", "", Annotation),
     ("Durations in bins", "the viewer's histograms", "", Histogram),
     ("One step beside the usual one", "the viewer's Step breakdown", "", Difference),
+    ("Two workers: headline", "stepscope compare: headline[]", "", Quantity),
+    ("Two workers: parts of a step", "stepscope compare: parts.phase, parts.activity", "", Parts),
+    ("Two workers: operators, kernels, modules", "stepscope compare: work.<table>", "", Work),
     ("Trust", "workers[].trust", "", Trust),
     ("Resources", "resources.<host>.<metric>", "that of the metric", Resource),
 ]

@@ -17,7 +17,7 @@ from stepscope import __version__
 from stepscope.errors import StepscopeError
 from stepscope.report.format import printable
 
-_MODULES = ("summary", "import_traces", "view", "capture", "control", "doctor", "demo")
+_MODULES = ("summary", "compare", "import_traces", "view", "capture", "control", "doctor", "demo")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -55,6 +55,14 @@ def isolated(name: str) -> str:
     return f"\u2068{name}\u2069" if any(letter > "\u058f" for letter in name) else name
 
 
+#: A longer text is cut in its middle in a list of rows; names of kernels may take 4 kB.
+_TEXT = 1500
+
+
+def cut_text(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[: _TEXT * 2 // 3]} … {text[-_TEXT // 3 :]}"
+
+
 def json_answer(data: Any, status: int = 200, etag: str | None = None) -> Answer:
     return Answer(status, JSON, json_bytes(data), etag)
 

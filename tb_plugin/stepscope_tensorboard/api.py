@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from stepscope.errors import StepscopeError
 from stepscope_tensorboard.ahead_routes import AheadRoutes
 from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
+from stepscope_tensorboard.compare_routes import CompareRoutes
 from stepscope_tensorboard.control_routes import ControlRoutes
 from stepscope_tensorboard.data_routes import DataRoutes
 from stepscope_tensorboard.imports import Imports
@@ -57,6 +58,7 @@ class Api:
             **TimelineRoutes(*of_worker).routes(),
             **RunRoutes(self._listing, self._rollups).routes(),
             **StepRoutes(*of_worker).routes(),
+            **CompareRoutes(*of_worker).routes(),
             **PanelRoutes(*of_worker).routes(),
             **TableRoutes(*of_worker).routes(),
             **DataRoutes(*of_worker).routes(),

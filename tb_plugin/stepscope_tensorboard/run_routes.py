@@ -12,6 +12,7 @@ from stepscope.analysis.rank_map import part_means, rank_map
 from stepscope.analysis.ranks import FAMILIES
 from stepscope.runs import Run
 from stepscope.summary import overview
+from stepscope.summary.headline import gpu_busy, memory_peak
 from stepscope_tensorboard.answers import Problem, json_answer, or_null
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
@@ -134,8 +135,8 @@ def _columns(ids: Sequence[str], ranks: Sequence[dict[str, Any]], workers: Seque
         "excess_ns": [_whole_number(e.get("ns")) for e in excess],
         "input_wait_ns": [_whole_number((r["phase_ns"] or {}).get("input_wait")) for r in ranks],
         "exposed_ns": [_whole_number((r["activity_ns"] or {}).get("communication")) for r in ranks],
-        "gpu_busy": [_gpu_busy(w) for w in workers] if ranks else [],
-        "memory_peak_bytes": [_memory_peak(w) for w in workers] if ranks else [],
+        "gpu_busy": [gpu_busy(w) for w in workers] if ranks else [],
+        "memory_peak_bytes": [memory_peak(w["memory"], w["resources"]) for w in workers] if ranks else [],
         "notes": [len(w["quality"]) for w in workers] if ranks else [],
     }
 
@@ -167,20 +168,6 @@ def _device_time(workers: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
             )
     names = ("worker", "total", "computation", "overlapped", "communication", "copies", "idle")
     return {name: [row[name] for row in rows] for name in names}
-
-
-def _gpu_busy(worker: dict[str, Any]) -> float | None:
-    busy = [g["utilization_steps"] for g in worker["gpu"] or [] if g["utilization_steps"] is not None]
-    return sum(busy) / len(busy) if busy else None
-
-
-def _memory_peak(worker: dict[str, Any]) -> int | None:
-    """The most that an allocator held on a device, else what the monitor saw of the device's memory."""
-    peaks = [m["peak_reserved_bytes"] or m["peak_bytes"] for m in worker["memory"] if m["device"] is not None]
-    if peaks:
-        return max(peaks)
-    seen = worker["resources"].get("gpu_memory_used")
-    return None if seen is None else int(seen["max"])
 
 
 def _whole_number(value: float | None) -> int | None:

@@ -16,7 +16,7 @@ from stepscope.tables.occurrences import Details, details, row_of
 from stepscope.tables.query import BadQuery, Bound, Query, Tree, select_tree
 from stepscope.timeline.search import MAX_PATTERN, BadPattern
 from stepscope.workers import Worker
-from stepscope_tensorboard.answers import Answer, Problem, json_answer
+from stepscope_tensorboard.answers import Answer, Problem, cut_text, json_answer
 from stepscope_tensorboard.parameters import Parameters
 from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 from stepscope_tensorboard.sessions import Session
@@ -24,8 +24,6 @@ from stepscope_tensorboard.sessions import Session
 MAX_ROWS = 500
 MAX_POINTS = 5000
 MAX_LEVELS = 1000
-#: A longer text is cut in its middle in a page of rows; names of kernels may take 4 kB.
-_TEXT = 1500
 _COUNTS = ("count", "linked", "without_run", "runs_without_launch", "negative")
 _CSV = "text/csv; charset=utf-8"
 _PARQUET = "application/vnd.apache.parquet"
@@ -216,11 +214,7 @@ def _values(frame: Frame, key: str, is_text: bool, page: np.ndarray, texts: dict
     taken = frame.data.column(key).take(pa.array(page)).to_pylist()
     if not is_text:
         return taken
-    return [None if text is None else texts.setdefault(_cut(text), len(texts)) for text in taken]
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT else f"{text[: _TEXT * 2 // 3]} … {text[-_TEXT // 3 :]}"
+    return [None if text is None else texts.setdefault(cut_text(text), len(texts)) for text in taken]
 
 
 def _bounds(text: str) -> tuple[Bound, ...]:

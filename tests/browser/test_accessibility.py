@@ -12,7 +12,7 @@ from tests.browser.opened import expect, hash_of
 from tests.builders import TraceBuilder
 
 AXE = Path(__file__).parents[2] / "tb_plugin" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-TABS = ("summary", "steps", "timeline", "tables", "memory", "resources", "data")
+TABS = ("summary", "steps", "timeline", "tables", "memory", "resources", "compare", "data")
 #: What says that a tab's data is on show.
 _SHOWN = {
     "summary": "[data-testid=verdict], .tiles",
@@ -21,6 +21,7 @@ _SHOWN = {
     "tables": "[data-testid=table-row], [data-testid=table-empty]",
     "memory": "[data-testid=alive-row], [data-testid=no-allocations]",
     "resources": "[data-testid=chart-cpu], [data-testid=no-monitor]",
+    "compare": "[data-testid=compare-sentence]",
     "data": "[data-testid=captured-row]",
 }
 _RUN = """async () => {
@@ -63,7 +64,7 @@ def test_no_serious_violation(
     for tab in TABS:
         if more and tab not in ("summary", "steps", "memory", "resources", "timeline"):
             continue
-        state = {"run": run, "tab": tab, **more}
+        state = {"run": run, "tab": tab, "with": "gpu", **more}
         if it.page.url.startswith("http"):
             it.reopen(state)
         else:

@@ -21,6 +21,8 @@ VIEWS = (
     {"tab": "tables", "table": "launches"},
     {"tab": "memory"},
     {"tab": "data"},
+    {"tab": "compare"},
+    {"tab": "compare", "with": "gpu", "joined": "operators"},
     {"workers": "all"},
     {"workers": "all", "tab": "memory"},
 )

@@ -2,12 +2,13 @@
 
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RunInfo, WorkerInfo } from "./api";
+import type { RunInfo } from "./api";
 import { clockMs, isLive, isWhole, runs, shown, updatedMs } from "./data";
-import { ago, calendar, plural } from "./format";
+import { ago, calendar } from "./format";
 import { TABS, type Tab } from "./hash";
 import { nav, navigate, openAllWorkers, openWorker, tab } from "./state";
 import { OneWorkerOnly } from "./tabs/run-one";
+import { CompareTab } from "./tabs/compare-tab";
 import { DataTab } from "./tabs/data-tab";
 import { MemoryTab } from "./tabs/memory-tab";
 import { ResourcesTab } from "./tabs/resources-tab";
@@ -19,11 +20,11 @@ import { StepsTab } from "./tabs/steps";
 import { SummaryTab } from "./tabs/summary";
 import { TablesTab } from "./tabs/tables";
 import { TimelineTab } from "./tabs/timeline";
-import { isolated } from "./timeline/text";
 import { Capture } from "./ui/capture";
 import { EmptyLogdir } from "./ui/empty";
 import { Logo } from "./ui/icons";
 import { Picker, type Choice } from "./ui/picker";
+import { runChoice, workerChoice, workerOrder } from "./ui/run-choices";
 import { Problem, Working } from "./ui/states";
 
 const TAB_LABELS: Record<Tab, string> = {
@@ -33,6 +34,7 @@ const TAB_LABELS: Record<Tab, string> = {
   tables: "Tables",
   memory: "Memory",
   resources: "Resources",
+  compare: "Compare",
   data: "Data",
 };
 
@@ -77,30 +79,11 @@ function Header(): JSX.Element {
   );
 }
 
-function runChoice(run: RunInfo): Choice {
-  const detail = run.error ? "cannot be read" : plural(run.workers.length, "worker");
-  return { id: run.id, label: run.name || "(unnamed)", detail, live: run.live, warn: Boolean(run.error) };
-}
-
-/** What tells workers of a run apart: the rank where there is one, the host, the process. */
-export function workerLabel(worker: WorkerInfo): string {
-  if (worker.rank !== null) return `Rank ${worker.rank}`;
-  return worker.pid !== null ? `Process ${worker.pid}` : worker.id;
-}
-
-function workerChoice(worker: WorkerInfo): Choice {
-  const detail = [
-    worker.host && isolated(worker.host),
-    worker.pid !== null && worker.rank !== null ? `pid ${worker.pid}` : null,
-  ];
-  return { id: worker.id, label: workerLabel(worker), detail: detail.filter(Boolean).join(" · "), live: worker.live };
-}
-
 /** No worker has this id: those of files and folders hold no slash at their end. */
 const ALL_WORKERS = "*/";
 
 function workerChoices(run: RunInfo | null): Choice[] {
-  const order = [...(run?.workers ?? [])].sort((a, b) => (a.rank ?? Infinity) - (b.rank ?? Infinity) || 0);
+  const order = workerOrder(run);
   const all = { id: ALL_WORKERS, label: `All workers (${order.length})`, detail: "beside each other", live: run?.live };
   return order.length > 1 ? [all, ...order.map(workerChoice)] : order.map(workerChoice);
 }
@@ -219,6 +202,7 @@ function Shown(): JSX.Element {
       {tab.value === "tables" && <TablesTab />}
       {tab.value === "memory" && <MemoryTab />}
       {tab.value === "resources" && <ResourcesTab />}
+      {tab.value === "compare" && <CompareTab />}
       {tab.value === "data" && <DataTab />}
     </>
   );

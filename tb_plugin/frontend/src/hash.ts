@@ -6,8 +6,17 @@ import { decodeDashboard, encodeDashboard, INITIAL_DASHBOARD, type DashboardView
 import { decodeTime, encodeTime, INITIAL_TIME, type TimeView } from "./time/view";
 import { decodeTable, encodeTable, INITIAL_TABLE, type TableView } from "./table/view";
 
-export type Tab = "summary" | "steps" | "timeline" | "tables" | "memory" | "resources" | "data";
-export const TABS: readonly Tab[] = ["summary", "steps", "timeline", "tables", "memory", "resources", "data"];
+export type Tab = "summary" | "steps" | "timeline" | "tables" | "memory" | "resources" | "compare" | "data";
+export const TABS: readonly Tab[] = [
+  "summary",
+  "steps",
+  "timeline",
+  "tables",
+  "memory",
+  "resources",
+  "compare",
+  "data",
+];
 
 const INITIAL_ALLOCATIONS: TableView = { ...INITIAL_TABLE, table: "allocations" };
 
@@ -43,6 +52,8 @@ export interface ViewState {
   area: Area | null; // the marked interval
   among: boolean; // the step breakdown shows the steps in the marked interval only
   compare: Compare | null;
+  against: Against | null; // what the Compare tab compares the shown worker with
+  joined: Joined | null; // which of its tables; null: what the data has
   of: string | null; // the worker of the selected slice, where it is not the shown one
   tables: TableView;
   dashboard: DashboardView;
@@ -67,6 +78,15 @@ export interface Compare {
   lane: number;
   step: number | null;
 }
+
+/** Another worker, usually of another run; null: the first one of the run. */
+export interface Against {
+  run: string;
+  worker: string | null;
+}
+
+export type Joined = "kernels" | "operators" | "modules";
+export const JOINED: readonly Joined[] = ["kernels", "operators", "modules"];
 
 export const INITIAL: ViewState = {
   run: null,
@@ -93,6 +113,8 @@ export const INITIAL: ViewState = {
   area: null,
   among: false,
   compare: null,
+  against: null,
+  joined: null,
   of: null,
   tables: INITIAL_TABLE,
   dashboard: INITIAL_DASHBOARD,
@@ -179,6 +201,8 @@ export function decodeState(hash: string): ViewState {
     area: decodeArea(get("area")),
     among: get("among") === "1",
     compare: decodeCompare(get("compare")),
+    against: decodeAgainst(get("with"), get("withworker")),
+    joined: oneOf("joined", JOINED, null),
     of: get("of"),
     tables: decodeTable(get),
     dashboard: decodeDashboard(get),
@@ -213,6 +237,10 @@ function decodeArea(text: string | null): Area | null {
 function decodeCompare(text: string | null): Compare | null {
   const [lane, step] = (text ?? "").split(",").map(wholeNumber);
   return lane === null || lane === undefined ? null : { lane, step: step ?? null };
+}
+
+function decodeAgainst(run: string | null, worker: string | null): Against | null {
+  return run === null ? null : { run, worker };
 }
 
 function wholeNumber(text: string | null): number | null {
@@ -256,6 +284,9 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   set("area", state.area && areaText(state.area));
   set("among", state.among ? "1" : null);
   set("compare", state.compare && [state.compare.lane, state.compare.step].filter((n) => n !== null).join(","));
+  set("with", state.against?.run ?? null);
+  set("withworker", state.against?.worker ?? null);
+  set("joined", state.joined);
   set("of", state.of);
   for (const [key, value] of encodeTable(state.tables)) set(key, value);
   for (const [key, value] of encodeDashboard(state.dashboard)) set(key, value);

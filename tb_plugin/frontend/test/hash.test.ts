@@ -33,6 +33,8 @@ const full: ViewState = {
   area: { start: 1_751_410_836_123_456_700n, width: 99.25, lanes: [7, 9] },
   among: true,
   compare: { lane: 7, step: 1011 },
+  against: { run: "sweep/lr=0.2&x", worker: "0-node%2F8" },
+  joined: "modules",
   of: "1-node-3",
   tables: INITIAL_TABLE,
   dashboard: INITIAL_DASHBOARD,

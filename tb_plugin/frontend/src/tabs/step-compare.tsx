@@ -8,6 +8,7 @@ import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES } from "../kinds";
 import { brief } from "../names";
 import { theme } from "../state";
 import { Card, type CardData } from "../ui/card";
+import { Delta } from "../ui/delta";
 import { useFetched } from "../ui/fetched";
 import { Icon } from "../ui/icons";
 import { Absent, Await } from "../ui/states";
@@ -189,22 +190,6 @@ function Head({ first, counts }: { first: string; counts?: boolean }): JSX.Eleme
         </th>
       </tr>
     </thead>
-  );
-}
-
-/** A difference as a number over a bar that grows from the middle: to the right for more, to the left for less. */
-function Delta({ ns, most }: { ns: number; most: number }): JSX.Element {
-  const width = (50 * Math.abs(ns)) / most;
-  return (
-    <td class="num delta" title={exact(ns)}>
-      <span class="delta-area" aria-hidden="true">
-        <span
-          class={`delta-bar ${ns > 0 ? "more" : "less"}`}
-          style={{ width: `${width}%`, left: `${ns > 0 ? 50 : 50 - width}%` }}
-        />
-      </span>
-      {ns === 0 ? "0" : signed(ns)}
-    </td>
   );
 }
 

@@ -1,0 +1,26 @@
+"""Single numbers that sum up a worker, for where workers or runs stand beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def gpu_busy(worker: Mapping[str, Any]) -> float | None:
+    """Mean over the worker's devices of ``utilization_steps``; None where there is none."""
+    busy = [g["utilization_steps"] for g in worker["gpu"] or [] if g["utilization_steps"] is not None]
+    return sum(busy) / len(busy) if busy else None
+
+
+def memory_peak(memory: Sequence[Mapping[str, Any]] | None, resources: Mapping[str, Any]) -> int | None:
+    """The most that an allocator held on a device, else what the monitor saw of the device's memory.
+
+    Args:
+        memory: the allocators of a worker.
+        resources: what the monitor beside it saw, by metric.
+    """
+    peaks = [m["peak_reserved_bytes"] or m["peak_bytes"] for m in memory or [] if m["device"] is not None]
+    if peaks:
+        return max(peaks)
+    seen = resources.get("gpu_memory_used")
+    return None if seen is None else int(seen["max"])

@@ -1,0 +1,181 @@
+// Kernels, operators and modules of both workers, joined by name.
+
+import type { JSX } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { count, DASH, digits, duration, exact, plural } from "../format";
+import { JOINED, type Joined } from "../hash";
+import { brief } from "../names";
+import { adjust, part } from "../state";
+import { Card } from "../ui/card";
+import { signed } from "../ui/delta";
+import { Icon } from "../ui/icons";
+import { Absent } from "../ui/states";
+import { ROW_HEIGHT, Table, type Column } from "../ui/table";
+import { Toggle } from "../ui/toggle";
+import type { ComparedWork, Comparison, JoinedRow } from "./compare-requests";
+
+const LABELS: Record<Joined, string> = { kernels: "Kernels", operators: "Operators", modules: "Modules" };
+const MOST_ROWS = 20; // before the table scrolls
+const joined = part("joined");
+
+export function WorkTable({ found }: { found: Comparison }): JSX.Element {
+  const [text, setText] = useState("");
+  const of = joined.value ?? JOINED.find((one) => found.work[one].why === null) ?? "kernels";
+  const work = found.work[of];
+  const rows = useMemo(() => {
+    const wanted = text.trim().toLowerCase();
+    return work.rows.filter((row) => row.name.toLowerCase().includes(wanted));
+  }, [work, text]);
+  const columns = useMemo(() => columnsOf(rows, of), [rows, of]);
+  return (
+    <Card
+      title="What differs"
+      definition="Times and counts of the deep windows, divided by the steps captured in depth. Self times: nothing counts twice."
+      basis={work.why ? undefined : basisOf(work)}
+      testId="compare-work"
+      isTable
+      data={work.why ? undefined : () => dataOf(work, rows)}
+      actions={
+        <>
+          <Toggle
+            label="What to join"
+            value={of}
+            choices={JOINED.map((one) => ({
+              value: one,
+              label: LABELS[one],
+              off: found.work[one].why !== null && one !== of && (found.work[one].why ?? false),
+            }))}
+            onChoose={(value) => adjust({ joined: value as Joined })}
+          />
+          <label class="search-box">
+            <Icon shape="search" />
+            <input
+              type="search"
+              placeholder="Filter by name"
+              aria-label="Filter by name"
+              data-testid="compare-filter"
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </label>
+        </>
+      }
+    >
+      {work.why ? (
+        <Absent>{work.why}</Absent>
+      ) : (
+        <>
+          <Table
+            name={LABELS[of]}
+            testId="compare-work-row"
+            count={rows.length}
+            columns={columns}
+            initial={{ key: "", descending: true }} // as sent: the largest difference first
+            height={(Math.min(Math.max(rows.length, 1), MOST_ROWS) + 1) * ROW_HEIGHT + 4}
+            version={rows}
+          />
+          {rows.length === 0 && <Absent>No listed name holds this text.</Absent>}
+        </>
+      )}
+    </Card>
+  );
+}
+
+function basisOf(work: ComparedWork): string {
+  const { rest } = work;
+  const parts = [
+    `${work.basis === "device" ? "Device" : "Host"} time a step, ${duration(work.a_ns)} in A and ${duration(work.b_ns)} in B`,
+    `${plural(work.count, "name")}, ${count(work.added)} only in B, ${count(work.removed)} only in A`,
+  ];
+  if (rest && rest.count > 0) {
+    parts.push(
+      `${plural(rest.count, "name")} of the least difference not listed, together ${signed(rest.difference_ns)}`,
+    );
+  }
+  return parts.join("; ");
+}
+
+function columnsOf(rows: readonly JoinedRow[], of: Joined): Column[] {
+  const time = (key: "a_ns" | "b_ns", label: string): Column => ({
+    key,
+    label,
+    title: `Time a step of ${label}.`,
+    numeric: true,
+    value: (i) => rows[i][key],
+    cell: (i) => (rows[i][key] === 0 ? "0" : duration(rows[i][key])),
+    hint: (i) => exact(rows[i][key]),
+  });
+  const change = (key: "difference_ns" | "accumulated_ns", label: string, title: string): Column => ({
+    key,
+    label,
+    title,
+    numeric: true,
+    value: (i) => rows[i][key],
+    cell: (i) => <span class={rows[i][key] > 0 ? "more" : rows[i][key] < 0 ? "less" : ""}>{signed(rows[i][key])}</span>,
+    hint: (i) => exact(rows[i][key]),
+  });
+  const calls = (key: "a_count" | "b_count", label: string): Column => ({
+    key,
+    label,
+    title: "Runs or calls a step.",
+    numeric: true,
+    value: (i) => rows[i][key],
+    cell: (i) => countText(rows[i][key]),
+  });
+  return [
+    {
+      key: "name",
+      label: LABELS[of].slice(0, -1),
+      value: (i) => rows[i].name,
+      cell: (i) => <bdi>{brief(rows[i].name)}</bdi>,
+      hint: (i) => rows[i].name,
+    },
+    {
+      key: "status",
+      label: "In",
+      title: "Which of the two has this name.",
+      width: 70,
+      value: (i) => ({ both: "A and B", added: "only B", removed: "only A" })[rows[i].status],
+    },
+    time("a_ns", "A"),
+    time("b_ns", "B"),
+    change("difference_ns", "B − A", "Time a step of B, less that of A."),
+    change("accumulated_ns", "Accumulated", "Sum of the differences down to here, the largest first."),
+    calls("a_count", "Count A"),
+    calls("b_count", "Count B"),
+  ];
+}
+
+const countText = (value: number | null) =>
+  value === null ? DASH : Number.isInteger(value) ? count(value) : digits(value);
+
+function dataOf(work: ComparedWork, rows: readonly JoinedRow[]) {
+  const { rest } = work;
+  return {
+    columns: [
+      { label: "Name", unit: "text" as const },
+      { label: "In", unit: "text" as const },
+      { label: "A", unit: "ns" as const },
+      { label: "B", unit: "ns" as const },
+      { label: "B - A", unit: "ns" as const },
+      { label: "Accumulated", unit: "ns" as const },
+      { label: "Count A", unit: "number" as const },
+      { label: "Count B", unit: "number" as const },
+    ],
+    rows: [
+      ...rows.map((row) => [
+        row.name,
+        row.status,
+        row.a_ns,
+        row.b_ns,
+        row.difference_ns,
+        row.accumulated_ns,
+        row.a_count,
+        row.b_count,
+      ]),
+      ...(rest && rest.count > 0
+        ? [[`${rest.count} others`, "", rest.a_ns, rest.b_ns, rest.difference_ns, work.difference_ns, null, null]]
+        : []),
+    ],
+  };
+}

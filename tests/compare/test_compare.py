@@ -1,0 +1,162 @@
+"""Two workers beside each other: identities, sums, names that only one has, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.cli import main
+from stepscope.compare import Side, compare
+from stepscope.compare.parts import divided
+from stepscope.runs import open_run
+from stepscope.summary import analyse_worker, run_resources
+from tests.builders import TraceBuilder
+from tests.recorded import RecordedRun
+
+MS = 1_000_000
+
+
+def side(path: Path) -> Side:
+    opened = open_run(path)
+    worker = opened.workers[0]
+    return Side(opened.name, analyse_worker(worker).summary, run_resources([worker]))
+
+
+def traced(path: Path, steps: int, kernels: Sequence[tuple[str, int]], step_us: int = 10_000, **about: Any) -> Side:
+    """Steps in which one operator of 2 ms launches kernels, of so many us, one after the other."""
+    trace = TraceBuilder(**about)
+    for i in range(steps):
+        at = step_us * i
+        trace.step(i, at, step_us).op("aten::linear", at + 100, 2000, external_id=i + 1)
+        begin = at + 1000
+        for k, (name, dur) in enumerate(kernels):
+            correlation = 10 * i + k + 1
+            trace.launch(at + 200 + 100 * k, 50, correlation, external_id=i + 1)
+            trace.kernel(name, begin, dur, correlation=correlation, external_id=i + 1)
+            begin += dur
+    trace.write(path / "worker0.pt.trace.json")
+    return side(path)
+
+
+@pytest.fixture
+def before(tmp_path: Path) -> Side:
+    return traced(tmp_path / "before", 3, [("gemm", 3000), ("relu", 2000)])
+
+
+@pytest.fixture
+def after(tmp_path: Path) -> Side:
+    return traced(tmp_path / "after", 2, [("gemm", 6000), ("gelu", 1000)], step_us=12_000)
+
+
+def test_kernels_are_joined_by_name_as_time_of_a_step(before: Side, after: Side) -> None:
+    found = compare(before, after)
+    kernels = found["work"]["kernels"]
+    rows = [(r["name"], r["status"], r["a_ns"], r["b_ns"], r["difference_ns"]) for r in kernels["rows"]]
+    assert rows == [
+        ("gemm", "both", 3 * MS, 6 * MS, 3 * MS),
+        ("relu", "removed", 2 * MS, 0, -2 * MS),
+        ("gelu", "added", 0, 1 * MS, 1 * MS),
+    ]
+    assert [r["accumulated_ns"] for r in kernels["rows"]] == [3 * MS, 1 * MS, 2 * MS]
+    assert (kernels["added"], kernels["removed"], kernels["count"]) == (1, 1, 3)
+    assert [(r["a_count"], r["b_count"]) for r in kernels["rows"]] == [(1, 1), (1, 0), (0, 1)]
+    assert (kernels["a_ns"], kernels["b_ns"], kernels["difference_ns"]) == (5 * MS, 7 * MS, 2 * MS)
+    (operator,) = found["work"]["operators"]["rows"]
+    assert found["work"]["operators"]["basis"] == "device"
+    assert (operator["a_ns"], operator["b_ns"]) == (5 * MS, 7 * MS)
+
+
+def test_the_sentence_names_what_stands_out(before: Side, after: Side) -> None:
+    found = compare(before, after)
+    assert found["verdict"] == "slower"
+    assert found["sentence"] == "B's step is 2 ms (20.0 %) slower than A's: 12.0 ms instead of 10.0 ms (median)"
+    assert [(m["of"], m["name"], m["difference_ns"]) for m in found["mostly"]] == [
+        ("activity", "kernel", 2 * MS),
+        ("kernels", "gemm", 3 * MS),
+    ]
+    assert compare(after, before)["verdict"] == "faster"
+    equal = compare(before, before)
+    assert (equal["verdict"], equal["mostly"]) == ("equal", [])
+
+
+def test_a_worker_beside_itself_differs_in_nothing(before: Side) -> None:
+    found = compare(before, before)
+    assert {q["difference"] for q in found["headline"]} <= {0, None}
+    assert {q["ratio"] for q in found["headline"]} <= {1, None}
+    rows = [r for part in found["parts"].values() for r in part["rows"]]
+    rows += [r for table in found["work"].values() for r in table["rows"]]
+    assert len(rows) > 5
+    assert {r["difference_ns"] for r in rows} == {0}
+    assert found["warnings"] == []
+
+
+def test_swapped_every_difference_is_negated(before: Side, after: Side) -> None:
+    one, other = compare(before, after), compare(after, before)
+    for pair, swapped in zip(one["headline"], other["headline"], strict=True):
+        assert (pair["a"], pair["b"]) == (swapped["b"], swapped["a"])
+        assert pair["difference"] == (None if swapped["difference"] is None else -swapped["difference"])
+    for table in one["work"]:
+        negated = {r["name"]: -r["difference_ns"] for r in other["work"][table]["rows"]}
+        assert {r["name"]: r["difference_ns"] for r in one["work"][table]["rows"]} == negated
+        assert one["work"][table]["added"] == other["work"][table]["removed"]
+
+
+def test_what_is_not_listed_is_counted(before: Side, after: Side) -> None:
+    kernels = compare(before, after, most=1)["work"]["kernels"]
+    assert [r["name"] for r in kernels["rows"]] == ["gemm"]
+    assert kernels["rest"] == {"count": 2, "a_ns": 2 * MS, "b_ns": 1 * MS, "difference_ns": -1 * MS}
+    assert kernels["rows"][0]["difference_ns"] + kernels["rest"]["difference_ns"] == kernels["difference_ns"]
+
+
+def test_the_parts_sum_to_the_difference_of_the_step(before: Side, after: Side) -> None:
+    activity = compare(before, after)["parts"]["activity"]
+    assert (activity["a_ns"], activity["b_ns"]) == (10 * MS, 12 * MS)
+    assert sum(r["difference_ns"] for r in activity["rows"]) == activity["difference_ns"] == 2 * MS
+
+
+def test_a_phase_that_one_worker_lacks_is_in_other_of_both(tmp_path: Path) -> None:
+    for name, spans in (("a", {"forward": (0, 40)}), ("b", {"input_wait": (0, 30), "forward": (30, 40)})):
+        RecordedRun(tmp_path / name, phases=list(spans)).step(0, 0, 100, **spans).flush().end()
+    parts = divided(side(tmp_path / "a"), side(tmp_path / "b"), "phase")
+    assert "input_wait" in parts.in_other
+    assert {p.name: (p.a_ns, p.b_ns) for p in parts.rows} == {"forward": (40_000, 40_000), "other": (60_000, 60_000)}
+    assert parts.difference_ns == 0
+
+
+def test_what_is_not_comparable_is_told(tmp_path: Path, before: Side) -> None:
+    RecordedRun(tmp_path / "host", framework="tensorflow").step(0, 0, 100).flush().end()
+    found = compare(before, side(tmp_path / "host"))
+    assert {w["code"] for w in found["warnings"]} == {"framework", "devices", "no_deep_steps"}
+    assert found["parts"]["activity"]["why"] == "B does not have a step captured in depth."
+    assert found["work"]["kernels"]["why"] == "B does not have a kernel in a step captured in depth."
+    assert found["work"]["kernels"]["rows"] == []
+    pairs = {q["name"]: q for q in found["headline"]}
+    assert pairs["gpu_busy"]["b"] is None
+    assert pairs["gpu_busy"]["difference"] is None
+    assert pairs["gpu_busy"]["why"].startswith("B does not have")
+    assert pairs["step_p50"]["difference"] == 100_000 - 10 * MS
+
+
+def test_the_command_prints_what_is_computed(
+    tmp_path: Path, before: Side, after: Side, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [str(tmp_path / "before"), str(tmp_path / "after")]
+    assert main(["compare", *paths, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == compare(before, after)
+    assert main(["compare", *paths]) == 0
+    text = capsys.readouterr().out
+    assert "B's step is 2 ms (20.0 %) slower than A's" in text
+    assert "mostly kernel +2 ms, gemm +3 ms" in text
+    assert main(["compare", *paths, "--worker-b", "7"]) == 2
+    assert "no worker of this run has the name or rank 7" in capsys.readouterr().err
+
+
+def test_where_kernels_were_replaced_the_sentence_names_the_operator(tmp_path: Path) -> None:
+    a = traced(tmp_path / "a", 2, [("sgemm", 6000)])
+    b = traced(tmp_path / "b", 2, [("hgemm", 2000)], step_us=6000)
+    named = compare(a, b)["mostly"][-1]
+    assert (named["of"], named["name"], named["difference_ns"]) == ("operators", "aten::linear", -4 * MS)
