@@ -140,7 +140,8 @@ def _state(worker: RecordedWorker, now_ns: int, last_end: int | None, usual_ns: 
     stopped = next((note.detail for note in worker.notes if note.code == "recording_stopped"), None)
     if isinstance(exception, dict):
         where = "" if exception.get("step") is None else f" in step {exception['step']}"
-        return FAILED, f"The training ended with {exception.get('type')}{where}: {exception.get('message')}"
+        message = exception.get("message")  # KeyboardInterrupt has none
+        return FAILED, f"The training ended with {exception.get('type')}{where}{f': {message}' if message else '.'}"
     if stopped is not None:
         return STOPPED, f"{stopped.rstrip('.')}. The training went on unrecorded, or ended."
     if meta.get("ended_ns") is not None:

@@ -48,7 +48,10 @@ def local_path(path: str | os.PathLike[str]) -> Path:
     """A path of this machine from however it is written: a ``file://`` URL, or with another system's separators."""
     text = os.fspath(path)
     if is_url(text):
-        parts = urlsplit(text)
+        try:
+            parts = urlsplit(text)
+        except ValueError as error:
+            raise StepscopeError(f"{text}: is no address ({error}). Check how it is written.") from None
         return Path(url2pathname(unquote(parts.path)) or "/")
     found = Path(text)
     if "\\" in text and os.sep == "/" and not os.path.exists(found):

@@ -120,6 +120,9 @@ def test_an_exception_and_a_disk_error_are_told(tmp_path):
     recorded(tmp_path / "b", notes=[stopped])
     assert only(tmp_path / "a").state == "failed"
     assert "ValueError in step 5: no" in only(tmp_path / "a").detail
+    interrupted = {**failed, "type": "KeyboardInterrupt", "message": ""}
+    recorded(tmp_path / "c", exception=interrupted).end()
+    assert only(tmp_path / "c").detail == "The training ended with KeyboardInterrupt in step 5."
     assert only(tmp_path / "b").state == "stopped"
     assert "No space left" in only(tmp_path / "b").detail
 

@@ -163,6 +163,7 @@ def test_names_that_lead_out_of_the_folder_are_not_followed(store, tmp_path):
     [
         ("teststore://nothing/here", "no such file or folder"),
         ("nosuchscheme://b/x", "paths of the kind nosuchscheme://"),
+        ("file://[", "is no address"),
     ],
 )
 def test_refusals_are_one_sentence(store, url, message):

@@ -123,11 +123,19 @@ class ControlRoutes:
             commands = "there are stepscope capture and stepscope import"
             raise Problem(403, f"This server only reads ({READ_ONLY_VARIABLE} is set); {commands}.")
         site = headers.get("Sec-Fetch-Site")
-        is_same = site == "same-origin" if site else urlsplit(headers.get("Origin", "")).netloc == host
+        is_same = site == "same-origin" if site else _host_of(headers.get("Origin", "")) == host
         if not is_same:
             raise Problem(403, "Only a page of this server can ask for this.")
         if not secrets.compare_digest(headers.get(TOKEN_HEADER, "").encode(), self._token.encode()):
             raise Problem(403, "The token is missing or of an earlier start of the server; reload the page.")
+
+
+def _host_of(origin: str) -> str | None:
+    """None for what is no address."""
+    try:
+        return urlsplit(origin).netloc or None
+    except ValueError:  # a bracket that does not close, say
+        return None
 
 
 def _decoded(body: bytes, into: type[T]) -> T:

@@ -120,6 +120,7 @@ def test_a_capture_from_the_page_to_the_window(server: Server, job: RecordedRun)
         {"Origin": ""},
         {"Origin": "null"},
         {"Origin": "http://evil.example"},
+        {"Origin": "http://["},
         {"Sec_Fetch_Site": "cross-site"},
         {"Sec_Fetch_Site": "same-site"},
         {"Sec_Fetch_Site": "none"},
