@@ -27,7 +27,8 @@ class Gpu:
             multiprocessor of all running kernels, at most 1; its mean over the steps, idle time as 0. Null where
             neither a kernel's record nor its launch call tells the grid
         occupancy: estimated achieved occupancy of the kernels that start in the steps, as their records tell it,
-            weighted by duration. Null where no record tells it
+            weighted by duration; a 0 for a kernel with a warp or more on each multiprocessor tells none. Null where
+            no record tells it
         tensor_core_time: kernels whose name tells of Tensor or Matrix Cores / all kernels, durations of those that
             start in the steps. A lower bound: generated kernels (Triton) have names that tell nothing
     """

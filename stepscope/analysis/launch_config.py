@@ -35,6 +35,7 @@ class LaunchConfigs:
     """``shape`` (one entry a run) points into ``shapes``, which differ from one another.
 
     ``blocks_per_sm`` and ``occupancy`` (0..1, achieved, as the record estimates it) are NaN where unknown.
+    A 0 for a kernel that puts a warp or more on each multiprocessor is no estimate.
     """
 
     shapes: list[Shape]
@@ -118,6 +119,10 @@ def _read(args: dict, grid_counts_items: bool) -> _Told:
         grid, block = sides.get("grid", grid), sides.get("block", block)
     percent = _number(args.get("est. achieved occupancy %"))
     occupancy = percent / 100 if percent is not None and 0 <= percent <= 100 else math.nan
+    # PyTorch writes 0 where its calculator finds that no block fits, as for kernels with more shared memory than it
+    # knows of: matrix products of an H100 with 12 warps on each multiprocessor, 19 % of what it holds, say 0.
+    if percent == 0 and (_number(args.get("warps per SM")) or 0) >= 1:
+        occupancy = math.nan
     blocks = _number(args.get("blocks per SM"))
     return _Told(Shape(grid, block), math.nan if blocks is None else blocks, occupancy)
 

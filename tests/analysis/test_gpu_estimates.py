@@ -67,6 +67,10 @@ class TestOccupancy:
         table = Table().step(0, 0, 100).kernel("a", 0, 30).kernel("b", 50, 10)
         assert gpu(table, {"est. achieved occupancy %": -100}, {"est. achieved occupancy %": 60}).occupancy == 0.6
         assert gpu(table).occupancy is None
+        failed, few = {"warps per SM": 12}, {"warps per SM": 0.2}
+        key = "est. achieved occupancy %"
+        assert gpu(table, {key: 0} | failed, {key: 60}).occupancy == 0.6
+        assert gpu(table, {key: 0} | few, {key: 60}).occupancy == pytest.approx(60 * 10 / 40 / 100)
 
     def test_the_order_of_the_records_changes_no_digit(self):
         percent = [7, 13, 61, 29, 3, 47, 11, 83]
