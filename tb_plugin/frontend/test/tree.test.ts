@@ -58,21 +58,22 @@ test("a folded group hides its lanes, a folded thread all but its first row", ()
   assert.deepEqual([thread.rows, thread.height, thread.folded], [1, HEADER_HEIGHT, true]);
 });
 
-test("deep threads show fewer rows where they would push the devices out of sight", () => {
+test("deep threads show fewer rows where they would push the streams out of sight", () => {
   const tree = buildTree([
     lane(1, null, "process"),
     lane(2, 1, "thread", 30),
     lane(3, 1, "thread", 10),
     lane(4, 1, "thread", 2),
     lane(5, 1, "device"),
-    lane(6, 5, "stream", 20),
+    { ...lane(6, 5, "launches", 8), name: "Host launches" },
+    lane(7, 5, "stream", 20),
   ]);
-  const device = (room: number) => layout(tree, new Set(), defaultRows(tree, new Set(), room)).index.get(5)!.y;
+  const stream = (room: number) => layout(tree, new Set(), defaultRows(tree, new Set(), room)).index.get(7)!.y;
   assert.deepEqual(defaultRows(tree, new Set(), 2000), new Map());
-  // Threads of 16, 10 and 2 rows: 24 + 278 + 176 + 40 = 518, and 120 of the device.
-  assert.deepEqual(defaultRows(tree, new Set(), 640), new Map([[2, 16]]));
-  assert.equal(device(640), 518);
-  assert.deepEqual([...defaultRows(tree, new Set(), 100).values()], [4, 4]); // never fewer
+  // Threads of 16, 10 and 2 rows: 24 + 278 + 176 + 40 = 518, the device's 24 and 3 rows of launches, 57: 599, and 60.
+  assert.deepEqual(defaultRows(tree, new Set(), 659), new Map([[2, 16], [6, 3]])); // prettier-ignore
+  assert.equal(stream(659), 599);
+  assert.deepEqual([...defaultRows(tree, new Set(), 100).values()], [4, 4, 3]); // never fewer
   assert.deepEqual(defaultRows(buildTree([lane(1, null, "thread", 90)]), new Set(), 100), new Map()); // nothing below
 });
 

@@ -13,7 +13,7 @@ import { isWords, type ColumnInfo, type RowsAnswer, type Value } from "./request
 const NO_NAME: Record<string, string> = {
   name: "outside of modules",
   module: "outside of modules",
-  operator: "no operator around the launch",
+  operator: "no operator around it",
   kernel: "no run found",
   size: "size not told",
 };

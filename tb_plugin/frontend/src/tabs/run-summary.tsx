@@ -239,11 +239,12 @@ function Slowest({ run }: { run: RunSummary }): JSX.Element {
   const rest = total - shown.reduce((sum, i) => sum + ranks.slowest[i], 0);
   const most = ranks.slowest[shown[0]] ?? 0;
   const fair = total / Math.max(1, ranks.worker.length);
+  const of = total === 0 ? "" : `, of ${plural(total, "step")}`;
   return (
     <Card
       title="Who is the slowest"
       definition={DEFINITIONS.rankSlowest}
-      basis={`Steps in which a worker took the most time, of ${plural(total, "step")}${fair < 0.5 ? "" : `; ${digits(fair)} each if all were equal`}`}
+      basis={`Steps in which a worker took the most time${of}${fair < 0.5 ? "" : `; ${digits(fair)} each if all were equal`}`}
       data={() => ({
         columns: [
           { label: "Worker", unit: "text" },
@@ -253,7 +254,7 @@ function Slowest({ run }: { run: RunSummary }): JSX.Element {
         rows: order.map((i) => [rankName(ranks, i), ranks.slowest[i], ranks.slowest[i] / total]),
       })}
     >
-      {total === 0 && <Absent>No step was measured by two workers.</Absent>}
+      {total === 0 && <Absent>No step was measured by two workers, or they are equally fast in all of them.</Absent>}
       <ul class="slowest-bars" data-testid="slowest-bars">
         {shown.map((i) => (
           <li key={ranks.worker[i]}>

@@ -96,7 +96,8 @@ export function RangeSpread(props: {
             `No step takes more than 1.5 × the median, ${duration(found.outlier_above_ns)}.`
           ) : (
             <>
-              {plural(outlierCount, "outlier")} above {duration(found.outlier_above_ns)}, 1.5 × the median:{" "}
+              {plural(outlierCount, "outlier")} above {duration(found.outlier_above_ns)}, 1.5 × the median, by
+              step:{" "}
             </>
           )}
           {shown.map((step) => (
@@ -107,7 +108,7 @@ export function RangeSpread(props: {
               title={`Compare it with the usual step. ${exact(step.ns)}`}
               onClick={() => onStep(step.index)}
             >
-              <bdi>{nameOf(step.id, step.label, step.index)}</bdi> {duration(step.ns)}
+              <bdi>{nameOf(step.id, step.label, step.index)}</bdi>: {duration(step.ns)}
             </button>
           ))}
           {outlierCount > shown.length && ` and ${count(outlierCount - shown.length)} shorter ones`}

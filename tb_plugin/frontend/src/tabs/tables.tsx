@@ -195,7 +195,9 @@ const EMPTY: Record<string, JSX.Element> = {
   no_memory_operation: (
     <>
       <p class="state-title">No copy and no fill on a device in this capture</p>
-      <p class="state-detail">Allocations are no copies: the Memory tab and the Summary have them.</p>
+      <p class="state-detail">
+        The model ran on the CPU, or the profiler did not record the device. Allocations are in a table of their own.
+      </p>
     </>
   ),
   no_allocation: (

@@ -83,12 +83,12 @@ function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   if (!rate && isTrace()) return null;
   return (
     <Tile
-      label="Throughput"
+      label={rate ? "Throughput, samples" : "Throughput"}
       value={rate ? `${digits(rate.samples_per_s)}/s` : DASH}
       raw={rate?.samples_per_s}
       note={
         rate
-          ? `samples, ${count(rate.batch_size)} a batch${rate.batch_size_from?.startsWith("the input shapes") ? " (shapes)" : ""}`
+          ? `${count(rate.batch_size)} a batch${rate.batch_size_from?.startsWith("the input shapes") ? " (shapes)" : ""}`
           : "batch size not told"
       }
       hint={

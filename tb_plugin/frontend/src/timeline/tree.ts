@@ -80,22 +80,28 @@ export function defaultFold(tree: Tree, budget: number): Set<number> {
 
 /** Rows of a thread that are tried, the most first. */
 const CAPS = [24, 16, 12, 8, 6, 4];
-/** So much of the devices is to be seen without scrolling. */
-const DEVICE_ROOM = 120;
+/** So much of the first stream and of what follows it is to be seen without scrolling. */
+const DEVICE_ROOM = 60;
+/** The rows of the host's launches, which repeat those of the threads, where room is short. */
+const LAUNCH_ROWS = 3;
 
 /**
  * The rows that threads show when nobody chose, where deep stacks would push the devices out of sight: the most that
- * leave room for the first device in `room` pixels. Lanes that show all of theirs are not told.
+ * leave room for the first stream of a device in `room` pixels. Lanes that show all of theirs are not told.
  */
 export function defaultRows(tree: Tree, folded: ReadonlySet<number>, room: number): Map<number, number> {
   const capped = (cap: number) => {
     const sizes = new Map<number, number>();
-    for (const { info } of tree.byId.values()) if (info.type === "thread" && info.rows > cap) sizes.set(info.id, cap);
+    for (const { info } of tree.byId.values()) {
+      const most = info.type === "thread" ? cap : info.type === "launches" ? Math.min(cap, LAUNCH_ROWS) : Infinity;
+      if (info.rows > most) sizes.set(info.id, most);
+    }
     return sizes;
   };
   const fits = (sizes: ReadonlyMap<number, number>) => {
     const { rows } = layout(tree, folded, sizes);
-    const device = rows.find((row) => row.node.info.type === "device");
+    const device =
+      rows.find((row) => row.node.info.type === "stream") ?? rows.find((row) => row.node.info.type === "device");
     return device === undefined || device.y + DEVICE_ROOM <= room;
   };
   if (fits(NO_SIZES)) return new Map();
