@@ -399,7 +399,9 @@ class Recorder:
             self._dropped += self.regions.dropped
             self.regions.dropped = 0
         if self._dropped:
-            self.notes.add("dropped_spans", "Spans of hooks and annotations came faster than they were written.", self._dropped)
+            self.notes.add(
+                "dropped_spans", "Spans of hooks and annotations came faster than they were written.", self._dropped
+            )
             self._dropped = 0
         self.meta["notes"] = [asdict(n) for n in self.notes.list()]
         self.meta["anchors"] = [asdict(a) for a in self.clock.anchors]

@@ -73,7 +73,7 @@ CODES = {
     "other_threads": "Phases of threads other than the training thread were not recorded.",
     "phases_unknown": "The hook could not tell phases apart; those times are null.",
     "host_time_only": "Times are of host calls, which return before the device is done.",
-    "dropped_spans": "Spans came faster than they were written, and a million of them wait at most; later ones are missing.",
+    "dropped_spans": "Spans came faster than they were written; a million wait at most, later ones are missing.",
     "storage_stalled": "The run folder did not answer for 5 s or longer; nothing is missing for that, "
     "what was recorded meanwhile waited in memory.",
     "recording_stopped": "The recorder switched itself off; there are no always-on data from then on.",
