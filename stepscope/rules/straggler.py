@@ -24,7 +24,8 @@ def straggler(across: Mapping[str, Any] | None, limits: Parameters) -> Finding |
 
     Looks at all workers of a run. Fires when the slowest worker's time of a step exceeds the mean of all by at least
     ``straggler_warning`` of it, as a mean over the steps. Compared is the step without exposed communication where that
-    was measured: a rank that comes late makes the others wait, so that all steps last equally long.
+    was measured: a rank that comes late makes the others wait, so that all steps last equally long. Recordings that
+    are all of one rank were made one after the other, and none of them waits.
 
     Thresholds:
         straggler_warning: impact from which TraceML warns
@@ -33,6 +34,9 @@ def straggler(across: Mapping[str, Any] | None, limits: Parameters) -> Finding |
     Gain: the slowest worker's time beyond the mean of all, if work were balanced.
     """
     if not across or len(across["ranks"]) < 2:
+        return None
+    told = {rank["rank"] for rank in across["ranks"]}
+    if len(told) == 1 and None not in told:
         return None
     lost = across["imbalance"]
     if lost["ratio"] is None or lost["ratio"] < limits.straggler_warning:

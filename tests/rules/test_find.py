@@ -158,7 +158,7 @@ class TestParameters:
 
 
 class TestStraggler:
-    def run(self, tmp_path, extra_us):
+    def run(self, tmp_path, extra_us, ranks=range(4)):
         def body(us):
             def at_step(built, at, number):
                 work(built, at, number, end=500 + us)
@@ -169,10 +169,10 @@ class TestStraggler:
 
             return at_step
 
-        for rank, us in enumerate([0, 0, extra_us, 0]):
+        for number, (rank, us) in enumerate(zip(ranks, [0, 0, extra_us, 0], strict=True)):
             built = trace(body(us), steps=20)
             built.header["distributedInfo"]["rank"] = rank
-            built.write(tmp_path / f"rank{rank}.pt.trace.json")
+            built.write(tmp_path / f"rank{number}.pt.trace.json")
         return summarize(open_run(tmp_path))
 
     def test_the_rank_that_computes_longer_is_named(self, tmp_path):
@@ -183,6 +183,9 @@ class TestStraggler:
 
     def test_equal_ranks(self, tmp_path):
         assert "straggler" not in {f["rule"] for f in self.run(tmp_path, 0)["findings"]}
+
+    def test_recordings_of_one_rank_wait_for_nobody(self, tmp_path):
+        assert "straggler" not in {f["rule"] for f in self.run(tmp_path, 300, ranks=[0] * 4)["findings"]}
 
     def test_one_worker(self):
         assert straggler(None, Parameters()) is None
