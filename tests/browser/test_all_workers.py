@@ -110,6 +110,13 @@ def test_peaks_of_memory_beside_each_other(open_page: Open, logdir: Path, addres
     page.frame.get_by_test_id("memory-curve").wait_for()
 
 
+def test_recordings_of_one_rank_wait_for_nobody(open_page: Open, logdir: Path, address: str) -> None:
+    for pid in (1, 2):
+        RecordedRun(logdir / "again", rank=0, pid=pid).step(0, 0, 100 * pid).end()
+    page = open_page(address, run="again", workers="all")
+    page.expect("run-verdict").to_have_text("All of these are recordings of rank 0: none of them waited for another.")
+
+
 def test_a_tab_of_one_worker_offers_the_slowest(open_page: Open, site: str) -> None:
     page = open_page(site, run="job", workers="all", tab="timeline")
     offered = page.frame.get_by_test_id("one-worker-only")

@@ -43,6 +43,14 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
       </p>
     );
   }
+  const [rank] = ranks.rank;
+  if (rank !== null && ranks.rank.every((other) => other === rank)) {
+    return (
+      <p class="run-verdict" data-testid="run-verdict">
+        All of these are recordings of rank {rank}: none of them waited for another.
+      </p>
+    );
+  }
   const worst = slowestRank(run);
   const uneven = (found.ratio ?? 0) >= UNEVEN;
   const straggler = run.findings.find((finding) => finding.rule === STRAGGLER) ?? null;
