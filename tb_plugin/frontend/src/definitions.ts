@@ -27,7 +27,7 @@ export const DEFINITIONS = {
   smEfficiency:
     "Estimated share of the multiprocessors at work: at each moment the blocks per multiprocessor of all running kernels, at most 1; the mean over the steps, idle time as 0. Low while busy is high: the kernels are too small for this GPU.",
   occupancy:
-    "Estimated achieved occupancy of the kernels that start in the steps, as their records tell it, weighted by duration.",
+    "Estimated achieved occupancy of the kernels that start in the steps, as their records tell it, weighted by duration. A 0 for a kernel with a warp or more on each multiprocessor tells none.",
   tensorCores:
     "Kernels whose name tells of Tensor or Matrix Cores, divided by all kernels, by duration. A lower bound: generated kernels (Triton) have names that tell nothing.",
   idle: "Time without any work on the device, between the first and the last work of the capture.",

@@ -108,7 +108,9 @@ export function RangeSpread(props: {
               title={`Compare it with the usual step. ${exact(step.ns)}`}
               onClick={() => onStep(step.index)}
             >
-              <bdi>{nameOf(step.id, step.label, step.index)}</bdi>: {duration(step.ns)}
+              <span>
+                <bdi>{nameOf(step.id, step.label, step.index)}</bdi>: {duration(step.ns)}
+              </span>
             </button>
           ))}
           {outlierCount > shown.length && ` and ${count(outlierCount - shown.length)} shorter ones`}
