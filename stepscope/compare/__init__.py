@@ -13,6 +13,7 @@ from stepscope.compare.parts import divided
 from stepscope.compare.quantities import quantities
 from stepscope.compare.sentence import told
 from stepscope.compare.sides import Side
+from stepscope.compare.tree import tree
 from stepscope.compare.warnings import warnings
 from stepscope.compare.work import TABLES, work
 
@@ -41,4 +42,5 @@ def compare(a: Side, b: Side, most: int = MOST_ROWS) -> dict[str, Any]:
         "headline": [asdict(quantity) for quantity in headline],
         "parts": {division: asdict(found) for division, found in parts.items()},
         "work": {table: asdict(found) for table, found in tables.items()},
+        "module_tree": [asdict(node) for node in tree(a, b)],
     }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from stepscope.compare.sides import Side, lacking
 
@@ -18,6 +18,9 @@ TABLES = {
 _PATH = " / "
 #: What belongs to no module.
 NO_MODULE = "(no module)"
+_Key = TypeVar("_Key")
+#: Time and count by name, or by path.
+_Sums = dict[_Key, tuple[int, int | None]]
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,7 @@ class Work:
 
 def work(a: Side, b: Side, table: str, most: int) -> Work:
     """The rows of one of ``TABLES``, at most ``most`` of them."""
-    lists = [side.worker[table] if side.covered("deep_steps") else None for side in (a, b)]
-    basis = _basis(table, lists)
-    sums = [_sums(table, rows or [], basis) for rows in lists]
+    basis, sums = deep_sums(a, b, table, _path_text if table == "modules" else _name)
     if why := lacking(not sums[0], not sums[1], TABLES[table]):
         return Work(why, None, 0, 0, 0, None, None, None, [], None)
     steps = a.covered("deep_steps"), b.covered("deep_steps")
@@ -91,7 +92,7 @@ def work(a: Side, b: Side, table: str, most: int) -> Work:
     for name in {**sums[0], **sums[1]}:
         of = [found.get(name) for found in sums]
         status = "added" if of[0] is None else "removed" if of[1] is None else "both"
-        (a_ns, a_count), (b_ns, b_count) = (_mean(one, count) for one, count in zip(of, steps, strict=True))
+        (a_ns, a_count), (b_ns, b_count) = (mean(one, count) for one, count in zip(of, steps, strict=True))
         joined.append((name, status, a_ns, b_ns, b_ns - a_ns, a_count, b_count))
     joined.sort(key=lambda row: (-abs(row[4]), row[0]))
     rows, accumulated = [], 0.0
@@ -114,7 +115,15 @@ def work(a: Side, b: Side, table: str, most: int) -> Work:
     )
 
 
-def _mean(total: tuple[int, int | None] | None, steps: int) -> tuple[float, float | None]:
+def deep_sums(a: Side, b: Side, table: str, key: Callable[[dict[str, Any]], _Key]) -> tuple[str, list[_Sums[_Key]]]:
+    """Whose time it is (device or host), and time and count of each worker's deep windows by ``key`` of its rows."""
+    lists = [side.worker[table] if side.covered("deep_steps") else None for side in (a, b)]
+    basis = _basis(table, lists)
+    return basis, [_sums(rows or [], basis, key) for rows in lists]
+
+
+def mean(total: tuple[int, int | None] | None, steps: int) -> tuple[float, float | None]:
+    """Time and count of a step."""
     ns, count = (0, 0) if total is None else total
     return ns / steps, None if count is None else count / steps
 
@@ -138,14 +147,22 @@ def _has(row: Mapping[str, Any], basis: str) -> bool:
     return any(row[field] is not None for field in _fields(row, basis))
 
 
-def _sums(table: str, rows: list[dict[str, Any]], basis: str) -> dict[str, tuple[int, int | None]]:
-    """Time and count by name; names without a known time are none."""
-    found: dict[str, tuple[int, int | None]] = {}
+def _name(row: dict[str, Any]) -> str:
+    return row["name"]
+
+
+def _path_text(row: dict[str, Any]) -> str:
+    return _PATH.join(row["path"]) or NO_MODULE
+
+
+def _sums(rows: list[dict[str, Any]], basis: str, key: Callable[[dict[str, Any]], _Key]) -> _Sums[_Key]:
+    """Names without a known time are none."""
+    found: _Sums[_Key] = {}
     for row in rows:
         if not _has(row, basis):
             continue
-        name = row["name"] if table != "modules" else _PATH.join(row["path"]) or NO_MODULE
-        count = row["calls"] if table == "modules" else row["count"]
+        name = key(row)
+        count = row["calls"] if "path" in row else row["count"]
         ns, before = found.get(name, (0, 0))
         ns += sum(row[field] or 0 for field in _fields(row, basis))
         found[name] = ns, None if count is None or before is None else before + count

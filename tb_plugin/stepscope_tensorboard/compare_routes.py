@@ -39,6 +39,8 @@ class CompareRoutes(WorkerRoutes):
             for table in found["work"].values():
                 for row in table["rows"]:
                     row["name"] = cut_text(row["name"])
+            for node in found["module_tree"]:
+                node["name"] = cut_text(node["name"])
             return json_answer(found)
 
         version = f"{base.updated_ns}-{own.updated_ns}"

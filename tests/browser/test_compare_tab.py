@@ -15,6 +15,7 @@ import pytest
 from stepscope.cli import main
 from tests.browser.conftest import gpu_trace
 from tests.browser.opened import Opened, expect
+from tests.builders import TraceBuilder
 
 pytest.importorskip("playwright")
 pytestmark = pytest.mark.browser
@@ -66,6 +67,37 @@ def test_the_tab_shows_what_the_command_prints(
     page.frame.get_by_test_id("compare-swap").click()
     page.expect("compare-sentence").to_contain_text("B's step is 4 ms (28.6 %) faster than A's")
     page.page.wait_for_url(re.compile(r"stepscope\.run=gpu.*stepscope\.with=longer"))
+
+
+@pytest.fixture(scope="module")
+def modules(logdir: Path) -> None:
+    """The same model twice; in ``deeper`` its inner layer takes 40 us more."""
+    for name, inner_us in (("shallow", 50), ("deeper", 90)):
+        trace = TraceBuilder().step(0, 0, 1000).op("aten::a", 10, 30).python("nn.Module: Net_0", 100, 500)
+        trace.op("aten::b", 110, 20).python("nn.Module: Block_0", 200, 200)
+        trace.python("nn.Module: Linear_0", 230, inner_us).op("aten::c", 231, inner_us - 2)
+        trace.write(logdir / name / "worker0.pt.trace.json")
+
+
+@pytest.mark.usefixtures("modules")
+def test_into_the_tree_of_modules_and_back(open_page: Callable[..., Opened], address: str) -> None:
+    page = open_page(address, run="deeper", tab="compare", **{"with": "shallow", "joined": "tree"})
+    names = page.frame.get_by_test_id("compare-work-row-name")
+    expect(names).to_have_text(["Net_0"])
+    names.first.click()
+    expect(names).to_have_text(["Block_0", "(itself)"])
+    table = page.frame.get_by_test_id("compare-work-row")
+    table.press("ArrowDown")
+    table.press("Enter")
+    expect(names).to_have_text(["Linear_0", "(itself)"])
+    # What moved to the inner layer is missing in the outer one: the level adds up to nothing, and so ends the line.
+    told = page.frame.get_by_test_id("compare-work-row-difference_ns")
+    assert [exactly(cell.get_attribute("title")) for cell in told.all()] == [40_000, -40_000]
+    chart = page.frame.get_by_test_id("compare-line-chart")
+    expect(chart).to_have_attribute("aria-label", "Differences of 2 rows and their sum, which ends at 0")
+    page.page.wait_for_url(re.compile(r"stepscope\.within=Net_0%20%2F%20Block_0"))
+    page.frame.get_by_test_id("compare-way").get_by_role("button", name="Net_0").click()
+    expect(names).to_have_text(["Block_0", "(itself)"])
 
 
 def exactly(text: str | None) -> float:

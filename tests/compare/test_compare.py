@@ -160,3 +160,36 @@ def test_where_kernels_were_replaced_the_sentence_names_the_operator(tmp_path: P
     b = traced(tmp_path / "b", 2, [("hgemm", 2000)], step_us=6000)
     named = compare(a, b)["mostly"][-1]
     assert (named["of"], named["name"], named["difference_ns"]) == ("operators", "aten::linear", -4 * MS)
+
+
+def test_each_level_of_the_module_tree_sums_to_what_it_is_a_part_of(tmp_path: Path) -> None:
+    def nested(name: str, inner_us: int, extra: bool) -> Side:
+        trace = TraceBuilder().step(0, 0, 1000).op("aten::a", 10, 30)
+        trace.python("nn.Module: Net_0", 100, 500).op("aten::b", 110, 20)
+        trace.python("nn.Module: Block_0", 200, 200).op("aten::c", 210, 10)
+        trace.python("nn.Module: Linear_0", 230, inner_us).op("aten::d", 231, inner_us - 2)
+        if extra:
+            trace.python("nn.Module: Head_0", 450, 100).op("aten::e", 451, 50)
+        trace.write(tmp_path / name / "worker0.pt.trace.json")
+        return side(tmp_path / name)
+
+    found = compare(nested("a", 50, False), nested("b", 90, True))
+    nodes = found["module_tree"]
+    assert [(n["name"], n["parent"]) for n in nodes] == [
+        ("", None),
+        ("Net_0", 0),
+        ("Block_0", 1),
+        ("Linear_0", 2),
+        ("Head_0", 1),
+    ]
+    assert [n["status"] for n in nodes] == ["both", "both", "both", "both", "added"]
+    for i, node in enumerate(nodes):
+        parts = [one for one in nodes if one["parent"] == i]
+        for key in ("a", "b"):
+            assert node[f"{key}_ns"] == node[f"{key}_self_ns"] + sum(one[f"{key}_ns"] for one in parts)
+        whole = node["self_difference_ns"] + sum(one["difference_ns"] for one in parts)
+        assert node["difference_ns"] == node["b_ns"] - node["a_ns"] == whole
+    modules = found["work"]["modules"]
+    assert [nodes[0][key] for key in ("a_ns", "b_ns")] == [modules["a_ns"], modules["b_ns"]]
+    assert [n["self_difference_ns"] for n in nodes[2:]] == [-40_000, 40_000, 100_000]
+    assert compare(nested("a", 50, False), traced(tmp_path / "c", 1, [("gemm", 100)]))["module_tree"] == []

@@ -54,6 +54,7 @@ export interface ViewState {
   compare: Compare | null;
   against: Against | null; // what the Compare tab compares the shown worker with
   joined: Joined | null; // which of its tables; null: what the data has
+  within: string; // path of the module whose parts its tree shows
   of: string | null; // the worker of the selected slice, where it is not the shown one
   tables: TableView;
   dashboard: DashboardView;
@@ -85,8 +86,8 @@ export interface Against {
   worker: string | null;
 }
 
-export type Joined = "kernels" | "operators" | "modules";
-export const JOINED: readonly Joined[] = ["kernels", "operators", "modules"];
+export type Joined = "kernels" | "operators" | "modules" | "tree";
+export const JOINED: readonly Joined[] = ["kernels", "operators", "modules", "tree"];
 
 export const INITIAL: ViewState = {
   run: null,
@@ -115,6 +116,7 @@ export const INITIAL: ViewState = {
   compare: null,
   against: null,
   joined: null,
+  within: "",
   of: null,
   tables: INITIAL_TABLE,
   dashboard: INITIAL_DASHBOARD,
@@ -203,6 +205,7 @@ export function decodeState(hash: string): ViewState {
     compare: decodeCompare(get("compare")),
     against: decodeAgainst(get("with"), get("withworker")),
     joined: oneOf("joined", JOINED, null),
+    within: get("within") ?? "",
     of: get("of"),
     tables: decodeTable(get),
     dashboard: decodeDashboard(get),
@@ -287,6 +290,7 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   set("with", state.against?.run ?? null);
   set("withworker", state.against?.worker ?? null);
   set("joined", state.joined);
+  set("within", state.within);
   set("of", state.of);
   for (const [key, value] of encodeTable(state.tables)) set(key, value);
   for (const [key, value] of encodeDashboard(state.dashboard)) set(key, value);

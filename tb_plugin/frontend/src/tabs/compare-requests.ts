@@ -47,6 +47,15 @@ export interface JoinedRow extends Difference {
   accumulated_ns: number;
   a_count: number | null;
   b_count: number | null;
+  level?: { opens: string | null; self: number }; // in the tree: the path of its parts, and its own difference
+}
+
+/** A module with all its parts, after what it is a part of; the first one is the root. */
+export interface ModuleNode extends Omit<JoinedRow, "accumulated_ns" | "level"> {
+  parent: number | null;
+  a_self_ns: number;
+  b_self_ns: number;
+  self_difference_ns: number;
 }
 
 export interface ComparedWork {
@@ -71,7 +80,8 @@ export interface Comparison {
   warnings: { code: string; detail: string; a: string | null; b: string | null }[]; // what differs, in words
   headline: Quantity[];
   parts: Record<"phase" | "activity", ComparedParts>;
-  work: Record<Joined, ComparedWork>;
+  work: Record<Exclude<Joined, "tree">, ComparedWork>;
+  module_tree: ModuleNode[];
 }
 
 export const getComparedWith = (key: WorkerKey, against: Required<Against>, signal?: AbortSignal) =>

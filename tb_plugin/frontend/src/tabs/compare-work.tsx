@@ -1,83 +1,135 @@
-// Kernels, operators and modules of both workers, joined by name.
+// Kernels, operators and modules of both workers, joined by name; modules also level by level.
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { count, DASH, digits, duration, exact, plural } from "../format";
 import { JOINED, type Joined } from "../hash";
 import { brief } from "../names";
-import { adjust, part } from "../state";
+import { adjust, navigate, part } from "../state";
 import { Card } from "../ui/card";
 import { signed } from "../ui/delta";
 import { Icon } from "../ui/icons";
 import { Absent } from "../ui/states";
 import { ROW_HEIGHT, Table, type Column } from "../ui/table";
 import { Toggle } from "../ui/toggle";
+import { DifferenceLine } from "./compare-line";
 import type { ComparedWork, Comparison, JoinedRow } from "./compare-requests";
+import { levelOf, type Step } from "./compare-tree";
 
-const LABELS: Record<Joined, string> = { kernels: "Kernels", operators: "Operators", modules: "Modules" };
+const LABELS: Record<Joined, string> = {
+  kernels: "Kernels",
+  operators: "Operators",
+  modules: "Modules",
+  tree: "Module tree",
+};
 const MOST_ROWS = 20; // before the table scrolls
 const joined = part("joined");
+const within = part("within");
 
 export function WorkTable({ found }: { found: Comparison }): JSX.Element {
   const [text, setText] = useState("");
-  const of = joined.value ?? JOINED.find((one) => found.work[one].why === null) ?? "kernels";
-  const work = found.work[of];
+  const of = joined.value ?? JOINED.find((one) => workOf(found, one).why === null) ?? "kernels";
+  const whole = workOf(found, of);
+  const path = within.value;
+  const { way, level: work } = useMemo(
+    () =>
+      of === "tree" && whole.why === null ? levelOf(found.module_tree, path, whole.basis) : { way: [], level: whole },
+    [found, of, path],
+  );
   const rows = useMemo(() => {
     const wanted = text.trim().toLowerCase();
     return work.rows.filter((row) => row.name.toLowerCase().includes(wanted));
   }, [work, text]);
   const columns = useMemo(() => columnsOf(rows, of), [rows, of]);
   return (
-    <Card
-      title="What differs"
-      definition="Times and counts of the deep windows, divided by the steps captured in depth. Self times: nothing counts twice."
-      basis={work.why ? undefined : basisOf(work)}
-      testId="compare-work"
-      isTable
-      data={work.why ? undefined : () => dataOf(work, rows)}
-      actions={
-        <>
-          <Toggle
-            label="What to join"
-            value={of}
-            choices={JOINED.map((one) => ({
-              value: one,
-              label: LABELS[one],
-              off: found.work[one].why !== null && one !== of && (found.work[one].why ?? false),
-            }))}
-            onChoose={(value) => adjust({ joined: value as Joined })}
-          />
-          <label class="search-box">
-            <Icon shape="search" />
-            <input
-              type="search"
-              placeholder="Filter by name"
-              aria-label="Filter by name"
-              data-testid="compare-filter"
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
+    <>
+      {work.why === null && rows.length > 0 && <DifferenceLine work={work} rows={rows} of={LABELS[of]} />}
+      <Card
+        title="What differs"
+        definition={
+          of === "tree"
+            ? "Times and counts of the deep windows, divided by the steps captured in depth: of each module with all its parts. A level sums to the module that it is of."
+            : "Times and counts of the deep windows, divided by the steps captured in depth. Self times: nothing counts twice."
+        }
+        basis={work.why ? undefined : basisOf(work)}
+        testId="compare-work"
+        isTable
+        data={work.why ? undefined : () => dataOf(work, rows)}
+        actions={
+          <>
+            <Toggle
+              label="What to join"
+              value={of}
+              choices={JOINED.map((one) => ({
+                value: one,
+                label: LABELS[one],
+                off: one !== of && (workOf(found, one).why ?? false),
+              }))}
+              onChoose={(value) => adjust({ joined: value as Joined })}
             />
-          </label>
-        </>
-      }
-    >
-      {work.why ? (
-        <Absent>{work.why}</Absent>
-      ) : (
-        <>
-          <Table
-            name={LABELS[of]}
-            testId="compare-work-row"
-            count={rows.length}
-            columns={columns}
-            initial={{ key: "", descending: true }} // as sent: the largest difference first
-            height={(Math.min(Math.max(rows.length, 1), MOST_ROWS) + 1) * ROW_HEIGHT + 4}
-            version={rows}
-          />
-          {rows.length === 0 && <Absent>No listed name holds this text.</Absent>}
-        </>
-      )}
-    </Card>
+            <label class="search-box">
+              <Icon shape="search" />
+              <input
+                type="search"
+                placeholder="Filter by name"
+                aria-label="Filter by name"
+                data-testid="compare-filter"
+                value={text}
+                onInput={(event) => setText(event.currentTarget.value)}
+              />
+            </label>
+          </>
+        }
+      >
+        {work.why ? (
+          <Absent>{work.why}</Absent>
+        ) : (
+          <>
+            {of === "tree" && <Way steps={way} />}
+            <Table
+              name={LABELS[of]}
+              testId="compare-work-row"
+              count={rows.length}
+              columns={columns}
+              initial={{ key: "", descending: true }} // as sent: the largest difference first
+              height={(Math.min(Math.max(rows.length, 1), MOST_ROWS) + 1) * ROW_HEIGHT + 4}
+              version={rows}
+              onOpen={of === "tree" ? (row) => open(rows[row], () => setText("")) : undefined}
+            />
+            {rows.length === 0 && <Absent>No listed name holds this text.</Absent>}
+          </>
+        )}
+      </Card>
+    </>
+  );
+}
+
+/** The tree is of the same modules as their list. */
+const workOf = (found: Comparison, of: Joined) => found.work[of === "tree" ? "modules" : of];
+
+function open({ level }: JoinedRow, done: () => void): void {
+  if (!level?.opens) return;
+  navigate({ joined: "tree", within: level.opens });
+  done(); // a filter for this level would hide the next one
+}
+
+/** From the whole step to the module whose parts are listed. */
+function Way({ steps }: { steps: readonly Step[] }): JSX.Element {
+  const all = [{ name: "All modules", path: "" }, ...steps];
+  return (
+    <nav class="compare-way" aria-label="Path of the module" data-testid="compare-way">
+      {all.map((step, i) => (
+        <button
+          key={step.path}
+          type="button"
+          class="text-button"
+          aria-current={i === all.length - 1 ? "location" : undefined}
+          onClick={() => navigate({ joined: "tree", within: step.path })}
+        >
+          <bdi>{step.name}</bdi>
+        </button>
+      ))}
+    </nav>
   );
 }
 
@@ -122,12 +174,26 @@ function columnsOf(rows: readonly JoinedRow[], of: Joined): Column[] {
     value: (i) => rows[i][key],
     cell: (i) => countText(rows[i][key]),
   });
+  const own = (i: number) => rows[i].level?.self ?? 0;
+  const self: Column = {
+    key: "self",
+    label: "Itself",
+    title: "Difference of its self time, without its parts.",
+    numeric: true,
+    value: own,
+    cell: (i) => <span class={own(i) > 0 ? "more" : own(i) < 0 ? "less" : ""}>{signed(own(i))}</span>,
+    hint: (i) => exact(own(i)),
+  };
   return [
     {
       key: "name",
-      label: LABELS[of].slice(0, -1),
+      label: of === "tree" ? "Module" : LABELS[of].slice(0, -1),
       value: (i) => rows[i].name,
-      cell: (i) => <bdi>{brief(rows[i].name)}</bdi>,
+      cell: (i) => (
+        <span class={rows[i].level?.opens ? "compare-opens" : ""}>
+          <bdi>{brief(rows[i].name)}</bdi>
+        </span>
+      ),
       hint: (i) => rows[i].name,
     },
     {
@@ -141,6 +207,7 @@ function columnsOf(rows: readonly JoinedRow[], of: Joined): Column[] {
     time("b_ns", "B"),
     change("difference_ns", "B − A", "Time a step of B, less that of A."),
     change("accumulated_ns", "Accumulated", "Sum of the differences down to here, the largest first."),
+    ...(of === "tree" ? [self] : []),
     calls("a_count", "Count A"),
     calls("b_count", "Count B"),
   ];
