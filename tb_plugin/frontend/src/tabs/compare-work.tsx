@@ -43,7 +43,6 @@ export function WorkTable({ found }: { found: Comparison }): JSX.Element {
   const columns = useMemo(() => columnsOf(rows, of), [rows, of]);
   return (
     <>
-      {work.why === null && rows.length > 0 && <DifferenceLine work={work} rows={rows} of={LABELS[of]} />}
       <Card
         title="What differs"
         definition={
@@ -100,6 +99,7 @@ export function WorkTable({ found }: { found: Comparison }): JSX.Element {
           </>
         )}
       </Card>
+      {rows.some((row) => row.difference_ns !== 0) && <DifferenceLine work={work} rows={rows} of={LABELS[of]} />}
     </>
   );
 }
