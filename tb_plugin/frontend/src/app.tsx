@@ -20,6 +20,7 @@ import { StepsTab } from "./tabs/steps";
 import { SummaryTab } from "./tabs/summary";
 import { TablesTab } from "./tabs/tables";
 import { TimelineTab } from "./tabs/timeline";
+import { isolated } from "./timeline/text";
 import { Capture } from "./ui/capture";
 import { EmptyLogdir } from "./ui/empty";
 import { Logo } from "./ui/icons";
@@ -155,7 +156,7 @@ function Body(): JSX.Element {
   if (!run) {
     return (
       <Problem
-        title={`There is no run “${nav.value.run}” in this log directory`}
+        title={`There is no run “${isolated(nav.value.run ?? "")}” in this log directory`}
         detail="The link may be from another log directory, or the run was removed. Choose a run above."
       />
     );
@@ -165,7 +166,10 @@ function Body(): JSX.Element {
     return run.workers.length === 0 ? (
       <Problem title={`${run.name} has no data yet`} detail="No worker has written anything into this run." quiet />
     ) : (
-      <Problem title={`There is no worker “${nav.value.worker}” in ${run.name}`} detail="Choose a worker above." />
+      <Problem
+        title={`There is no worker “${isolated(nav.value.worker ?? "")}” in ${isolated(run.name)}`}
+        detail="Choose a worker above."
+      />
     );
   }
   return (

@@ -133,7 +133,9 @@ async function poll(): Promise<void> {
     if (!runs.busy) await runs.load(getRuns);
     clockMs.value = Date.now();
   }
-  setTimeout(poll, isLive.peek() || runs.now.peek().state === "error" ? LIVE_MS : IDLE_MS);
+  // A run that the address names and the list does not is most likely one that is just beginning.
+  const isSoon = isLive.peek() || runs.now.peek().state === "error" || shown.peek().worker === null;
+  setTimeout(poll, isSoon ? LIVE_MS : IDLE_MS);
 }
 
 export function startData(): void {

@@ -5,6 +5,7 @@ import type { RunInfo } from "../api";
 import { nav, navigate, openWorker, part } from "../state";
 import { runs, shown } from "../data";
 import type { Against } from "../hash";
+import { isolated } from "../timeline/text";
 import { useFetched } from "../ui/fetched";
 import { Picker } from "../ui/picker";
 import { runChoice, workerChoice, workerLabel, workerOrder } from "../ui/run-choices";
@@ -52,7 +53,11 @@ export function CompareTab(): JSX.Element {
         <Compared run={run.id} worker={worker.id} />
       ) : chosen ? (
         <Problem
-          title={run ? `There is no worker “${chosen.worker}” in ${run.name}` : `There is no run “${chosen.run}”`}
+          title={
+            run
+              ? `There is no worker “${isolated(chosen.worker ?? "")}” in ${isolated(run.name)}`
+              : `There is no run “${isolated(chosen.run)}”`
+          }
           detail="The link may be from another log directory, or the run was removed. Choose another one."
         />
       ) : (
