@@ -9,6 +9,8 @@ import io
 import json
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,6 +119,17 @@ def kept() -> dict[str, Opened]:
     return {}
 
 
+def wait_for_listing(address: str, run: str) -> None:
+    """The server finds new runs in its own time, and what a page asks for before that is a 404. Not for ever: a test
+    may open a run that there is not."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        with urllib.request.urlopen(f"{address}/data/plugin/stepscope/runs") as answer:
+            if run in (one["id"] for one in json.load(answer)["runs"]):
+                return
+        time.sleep(0.1)
+
+
 @pytest.fixture
 def open_page(
     chromium: Browser, tabs: BrowserContext, kept: dict[str, Opened], request: pytest.FixtureRequest
@@ -147,6 +160,8 @@ def open_page(
         return it
 
     def open_it(address: str, own: bool = False, **state: str) -> Opened:
+        if address.startswith("http") and "run" in state:
+            wait_for_listing(address, state["run"])
         if own or opened or not address.startswith("http"):
             opened.append(of_its_own())
             opened[-1].page.goto(f"{address}/{hash_of(state)}" if address.startswith("http") else address)

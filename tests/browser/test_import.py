@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,17 +12,6 @@ import psutil
 import pytest
 
 from tests.browser.conftest import Opened, gpu_trace
-
-
-def wait_until_listed(address: str, run: str) -> None:
-    """The server finds new runs in its own time, and a page that is told of none asks no more for its numbers."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with urllib.request.urlopen(f"{address}/data/plugin/stepscope/runs") as answer:
-            if run in (one["id"] for one in json.load(answer)["runs"]):
-                return
-        time.sleep(0.1)
-    raise AssertionError(f"{run} is not listed")
 
 
 def import_of(path: Path) -> psutil.Process:
@@ -55,7 +42,6 @@ def wait_for_end(process: psutil.Process) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be stopped there")
 def test_an_import_is_cancelled_and_begun_again(logdir: Path, address: str, open_page: Callable[..., Opened]) -> None:
     path = gpu_trace().write(logdir / "late" / "worker0.pt.trace.json")
-    wait_until_listed(address, "late")
     it = open_page(address, run="late", worker=path.name)
     child = import_of(path)
     child.suspend()  # an import that takes long
