@@ -603,10 +603,12 @@ export function sentEarly(requests: Map<string, Promise<Response>>): void {
   setTimeout(() => early.clear(), EARLY_MS); // what nobody took is out of date by then
 }
 
-function send(url: string, init: RequestInit): Promise<Response> {
+async function send(url: string, init: RequestInit): Promise<Response> {
   const sent = early.get(url);
   early.delete(url);
-  return sent ?? fetch(url, init);
+  const answer = await sent;
+  // A run that was not listed yet when the entry asked may be by now.
+  return answer && answer.status !== 404 ? answer : fetch(url, init);
 }
 
 async function request(route: string, params: Params, signal?: AbortSignal, init?: RequestInit): Promise<Response> {
