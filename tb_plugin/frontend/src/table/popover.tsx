@@ -1,7 +1,7 @@
 // A button that opens a small panel below it; Escape and a click elsewhere close it.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "../ui/icons";
 
 export function Popover(props: {
@@ -13,7 +13,8 @@ export function Popover(props: {
   const [open, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
+  // Before what is typed next: keys pressed at once belong to the menu.
+  useLayoutEffect(() => {
     if (!open) return;
     root.current?.querySelector<HTMLElement>(".menu input, .menu select, .menu button, .menu a")?.focus();
     const away = (event: PointerEvent) => {

@@ -1,7 +1,7 @@
 // A button that opens a menu: arrow keys move in it, Escape and a click beside it close it.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface MenuItem {
   label: string;
@@ -27,7 +27,8 @@ export function Menu(props: {
   const anchor = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const entries = () => [...(anchor.current?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
-  useEffect(() => {
+  // Before what is typed next: keys pressed at once belong to the menu.
+  useLayoutEffect(() => {
     if (!open) return;
     entries()[0]?.focus();
     const away = (event: PointerEvent) => {

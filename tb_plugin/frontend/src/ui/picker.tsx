@@ -1,6 +1,6 @@
 // A drop-down that can be searched: a button that names the choice, and a list with a filter when it is long.
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { count } from "../format";
 import { isolated } from "../timeline/text";
@@ -69,7 +69,8 @@ export function Picker(props: {
     if (choice.id !== value) props.onChoose(choice.id);
   };
 
-  useEffect(() => {
+  // Before what is typed next: keys pressed at once belong to the list.
+  useLayoutEffect(() => {
     if (!open) return;
     (input.current ?? list.current)?.focus();
     const outside = (event: PointerEvent) => {
