@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
 
+import pytest
 import torch
 
 from stepscope import annotate
@@ -250,6 +252,43 @@ def test_an_error_in_torchs_profiler_ends_the_windows_and_nothing_else(tmp_path,
     assert recording.complete_steps() == list(range(6))
     assert "hook_failed" in recording.codes()
     assert any("no profiler today" in note.detail for note in recording.notes)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "call", "steps"),
+    [
+        (torch.autograd.profiler, "_enable_profiler", 1, [0, 1]),  # opens the probe
+        (torch.autograd.profiler, "_enable_profiler", 2, [0, 1, 2, 3]),  # opens the window
+        (torch.autograd.profiler, "_disable_profiler", 2, [0, 1, 2, 3, 4, 5]),  # closes it
+        (torch.profiler.profile, "export_chrome_trace", 1, [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_an_interrupt_while_a_window_opens_or_closes_is_told_and_ends_torchs_profiler(
+    tmp_path, monkeypatch, place, name, call, steps
+):
+    original, calls = getattr(place, name), []
+
+    def interrupted(*args, **kwargs):
+        result = original(*args, **kwargs)
+        calls.append(name)
+        if len(calls) == call:
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    model = make_model()
+    with monkeypatch.context() as patched:
+        patched.setattr(place, name, interrupted)
+        with pytest.raises(KeyboardInterrupt), profiler(tmp_path, model, schedule=Schedule(skip_first=4, active=2)):
+            train(model, 12)
+    recording = read(tmp_path)
+    assert recording.complete_steps() == steps
+    (note,) = recording.notes
+    assert note.detail == "A deep window is missing: KeyboardInterrupt came while it was opened or closed."
+    assert not list(recording.worker.folder.path.glob(".*"))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as own:
+        train(model, 3)
+    assert len(aten_events(own)) == 6
+    assert not torch.autograd.profiler._is_profiler_enabled
 
 
 def aten_events(profile):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 from stepscope.control import Capture
@@ -41,9 +42,13 @@ class Handover:
         self._last_number = max(self._last_number + 1, int(folder.new_window().name))
         window = folder.path / "windows" / f"{self._last_number:06d}"
         trace = folder.path / f".{window.name}.pt.trace.json"
-        profile.export_chrome_trace(str(trace))
+        try:
+            profile.export_chrome_trace(str(trace))
+        except BaseException:  # Ctrl+C
+            _remove(trace)
+            raise
         if not trace.exists():  # torch tells of it on standard error only, and leaves what it could write
-            trace.with_name(trace.name + ".tmp").unlink(missing_ok=True)
+            _remove(trace)
             log.warning("stepscope: %s", _NOT_WRITTEN)
             self.recorder.note("window_not_converted", _NOT_WRITTEN)
             if capture is not None:
@@ -75,3 +80,8 @@ class Handover:
 
     def _wait(self, deadline: float) -> bool:
         return all(c.wait(max(0.0, deadline - time.monotonic())) for c in self._running)
+
+
+def _remove(trace: Path) -> None:
+    for path in (trace, trace.with_name(trace.name + ".tmp")):
+        path.unlink(missing_ok=True)

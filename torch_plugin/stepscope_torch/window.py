@@ -125,6 +125,9 @@ class DeepWindows:
         except Exception as error:
             self._give_up(error)
             return True
+        except BaseException as interrupt:  # Ctrl+C: opening and closing a window are the longest that a hook takes
+            self._interrupted(interrupt)
+            raise
 
     def _at_boundary(self, step: int, steps_done: int, step_ns: int | None) -> bool:
         stalled = False
@@ -291,9 +294,13 @@ class DeepWindows:
         if self.modules is not None:
             self.modules.leave()
         close_scopes()
-        profile.add_metadata_json("stepscope", json.dumps(about))
-        with self.sessions.own():
-            profile.stop()
+        try:
+            profile.add_metadata_json("stepscope", json.dumps(about))
+            with self.sessions.own():
+                profile.stop()
+        except BaseException:
+            self._profile = profile  # it may still run
+            raise
         return profile
 
     def _record_stall(self, part: str, began: int, ended: int) -> None:
@@ -331,23 +338,38 @@ class DeepWindows:
                 self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
+        log.warning("stepscope takes no more deep windows: %s. Training goes on.", error)
+        self.recorder.note("hook_failed", f"Deep windows were switched off: {error}")
+        self._end_windows(f"Deep windows were switched off: {error}")
+
+    def _interrupted(self, interrupt: BaseException) -> None:
+        """An exception that is not of ours, and that goes on to the script, came while a window opened or closed."""
+        why = f"{type(interrupt).__name__} came while it was opened or closed."
+        self.recorder.note("requested_but_absent", f"A deep window is missing: {why}")
+        self._end_windows(why)
+
+    def _end_windows(self, why: str) -> None:
+        """From whatever state, with an open window or a half of one: there will be no further window."""
         profile, self._profile = self._profile, None
         self.is_open = False
         self._next = None
         self.is_off = True
-        self._fail(f"Deep windows were switched off: {error}")
+        self._fail(why)
         self._marker = self._marked = None
         recorder_module.mirror = None
         if self.modules is not None:
             self.modules.go_away()
-        log.warning("stepscope takes no more deep windows: %s. Training goes on.", error)
-        self.recorder.note("hook_failed", f"Deep windows were switched off: {error}")
         if profile is not None and torch.autograd.profiler._is_profiler_enabled:
-            try:
-                with self.sessions.own():
-                    profile.stop()
-            except Exception:
-                log.debug("the profiler could not be stopped", exc_info=True)
+            self._stop_rest_of(profile)
+
+    def _stop_rest_of(self, profile: Any) -> None:
+        try:
+            with self.sessions.own():
+                profile.stop()
+        except Exception:
+            log.debug("the profiler could not be stopped", exc_info=True)
+            # An interrupt in its stop comes after C++ has stopped and before torch has noted that.
+            torch.autograd.profiler._is_profiler_enabled = False
 
     def finish(self, steps_done: int, timeout_s: float) -> None:
         """Close an open window and wait for the converters, ``timeout_s`` at most."""
@@ -379,6 +401,9 @@ class DeepWindows:
             self._stop(0, max(1, steps_done - self._steps_at_start))
         except Exception as error:
             self._give_up(error)
+        except BaseException as interrupt:
+            self._interrupted(interrupt)
+            raise
 
 
 def _activities() -> list[Any]:
