@@ -97,6 +97,31 @@ def test_ctrl_c_ends_the_training_without_a_traceback(tmp_path: Path) -> None:
     assert not any(child.is_running() for child in children)
 
 
+def test_ctrl_c_while_the_training_is_started_ends_it_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    script = tmp_path / "training.py"
+    script.write_text("import time; time.sleep(300)")
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        """The process is there when the signal comes, and nobody has been told its id yet."""
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            super().__init__(*args, **kwargs)
+            started.append(psutil.Process(self.pid))
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        demo_command.train(script, tmp_path / "run")
+    (process,) = started
+    assert not process.is_running()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert capsys.readouterr().out == "\nThe demo was interrupted.\n"
+
+
 def test_examples_draw_the_same_picture_for_the_same_number() -> None:
     path = demo_command.example_path("shapes.py")
     spec = importlib.util.spec_from_file_location("shapes", path)

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -82,13 +83,28 @@ def train(script: Path, run_folder: Path) -> None:
     environment = {"KINETO_LOG_LEVEL": "99", **os.environ}
     # in a session of its own: Ctrl+C would have it print where it was
     command = [sys.executable, str(script), str(run_folder)]
-    training = subprocess.Popen(command, env=environment, start_new_session=True)
+    training: subprocess.Popen[bytes] | None = None
+    interrupted = False
+
+    def end(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        if training is not None:
+            training.terminate()
+
+    # no KeyboardInterrupt, which could come in Popen: the training would run and nobody know its process
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, end)
     try:
+        training = subprocess.Popen(command, env=environment, start_new_session=True)
+        if interrupted:
+            training.terminate()
         code = training.wait()
-    except KeyboardInterrupt:
-        training.terminate()
-        training.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
         print("\nThe demo was interrupted.", flush=True)
-        raise
+        raise KeyboardInterrupt
     if code != 0:
         raise StepscopeError(f"the demo training {script} ended with exit code {code}; its output is above")
