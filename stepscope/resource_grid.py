@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.resources import GAP_FACTOR, ResourceHistory, SeriesInfo, series_info
+from stepscope.analysis.resources import after_gap
+from stepscope.resources import ResourceHistory, SeriesInfo, series_info
 from stepscope.schema import NONE
 
 #: Metrics of one training process; all others are of its host, and every worker there sees the same.
@@ -50,10 +51,9 @@ def on_grid(ts_ns: np.ndarray, value: np.ndarray, edges: np.ndarray) -> np.ndarr
         mean = np.diff(before[at]) / count
     if len(ts) > 1:
         # A rate stands for the time since the sample before it, so the next sample tells about an empty column.
-        usual_ns = float(np.median(np.diff(ts)))
         following = np.minimum(at[1:], len(ts) - 1)
         inside = (at[1:] > 0) & (at[1:] < len(ts))
-        near = inside & (ts[following] - ts[np.maximum(following - 1, 0)] <= GAP_FACTOR * usual_ns)
+        near = inside & ~after_gap(ts)[following]
         mean = np.where(count == 0, np.where(near, value[following], np.nan), mean)
     return mean
 

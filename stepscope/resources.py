@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.analysis.monitor_series import series_of
+from stepscope.analysis.resources import after_gap
 from stepscope.schema import NONE
 from stepscope.store import StreamReader
 from stepscope.workers import Worker
 
-#: A pause this many times longer than the usual interval is a gap, where the series is not drawn.
-GAP_FACTOR = 3
+#: Intervals whose median tells how it is sampled by now: one late sample, or the last, cut short, does not decide it.
+_LATEST = 5
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,15 @@ class ResourceHistory:
 
     def interval_ns(self) -> int | None:
         """The usual time between two samples."""
-        steps = [np.diff(self.samples(*key)[0]) for key in self.series()[:1]]
-        return int(np.median(steps[0])) if steps and len(steps[0]) else None
+        return self._interval_ns(0)
+
+    def latest_interval_ns(self) -> int | None:
+        """The time between the latest samples: another one than the usual where the interval has been changed."""
+        return self._interval_ns(-_LATEST)
+
+    def _interval_ns(self, first: int) -> int | None:
+        between = [np.diff(self.samples(*key)[0])[first:] for key in self.series()[:1]]
+        return int(np.median(between[0])) if between and len(between[0]) else None
 
     def points(self, t0_ns: int, t1_ns: int, width: int, cores: bool = True) -> dict[str, SeriesPoints]:
         """Every series in [t0_ns, t1_ns), with at most ``width`` points and one more for each gap.
@@ -151,7 +159,6 @@ class ResourceHistory:
 
     def _reduced(self, key: tuple[str, int], t0_ns: int, t1_ns: int, width: int) -> SeriesPoints:
         ts, value = self.samples(*key)
-        usual_ns = float(np.median(np.diff(ts))) if len(ts) > 1 else np.inf
         low = max(int(np.searchsorted(ts, t0_ns)) - 1, 0)
         high = min(int(np.searchsorted(ts, t1_ns)) + 1, len(ts))
         ts, value = ts[low:high], value[low:high]
@@ -160,7 +167,7 @@ class ResourceHistory:
         stretch = np.arange(len(ts))
         if len(ts) > width:
             stretch = (ts - ts[0]) // -(-(int(ts[-1] - ts[0]) + 1) // width)
-        gap = np.flatnonzero(np.diff(ts) > GAP_FACTOR * usual_ns) + 1
+        gap = np.flatnonzero(after_gap(ts))
         first = np.unique(np.concatenate((np.flatnonzero(np.diff(stretch, prepend=-1)), gap)))
         if len(first) == 0:
             nothing = np.empty(0)

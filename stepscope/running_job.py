@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
-from stepscope.control import CAPTURE, EXPIRES_S, LEAD_S, Request
+from stepscope.control import CAPTURE, EXPIRES_S, INTERVAL, LEAD_S, Request
 from stepscope.errors import StepscopeError
 from stepscope.runs import Run
 from stepscope.schema import LIVE_SCHEMA, Kind
@@ -47,6 +47,11 @@ def capture_request(workers: Sequence[RecordedWorker], steps: int) -> Request:
     """A capture of the same steps in all the workers: from a step on that none of them has reached when it asks."""
     at_step = max(_step_after(worker, LEAD_S) for worker in workers) if len(workers) > 1 else 0
     return Request(CAPTURE, [worker.id for worker in workers], expires_ns(), steps=steps, at_step=at_step)
+
+
+def interval_request(workers: Sequence[RecordedWorker], interval_ms: int) -> Request:
+    """Another sampling interval of the monitors beside the workers."""
+    return Request(INTERVAL, [worker.id for worker in workers], expires_ns(), interval_ms=interval_ms)
 
 
 def expires_ns() -> int:

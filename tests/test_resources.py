@@ -66,6 +66,12 @@ def test_a_pause_is_a_gap_also_between_merged_points() -> None:
     assert found.t_ns.tolist() == sorted(found.t_ns.tolist())
 
 
+def test_another_interval_from_some_moment_on_is_no_gap() -> None:
+    found = history(*((t, "cpu", NONE, 1.0) for t in [*range(0, 100, 10), *range(190, 500, 100)]))
+    assert not np.isnan(found.points(0, 500, 100)["cpu"].mean).any()
+    assert (found.interval_ns(), found.latest_interval_ns()) == (10, 100)
+
+
 def test_samples_that_are_no_numbers_are_left_out() -> None:
     found = history((0, "cpu", NONE, 0.5), (10, "cpu", NONE, float("nan")), (20, "cpu", NONE, 0.7)).points(0, 30, 9)[
         "cpu"
@@ -89,9 +95,5 @@ def test_where_there_is_nothing_at_most_the_nearest_samples_are_given(t0: int, t
 
 def test_no_samples() -> None:
     nothing = ResourceHistory()
-    assert (nothing.infos(), nothing.points(0, 1, 1), nothing.extent_ns(), nothing.interval_ns()) == (
-        [],
-        {},
-        None,
-        None,
-    )
+    assert (nothing.infos(), nothing.points(0, 1, 1), nothing.extent_ns()) == ([], {}, None)
+    assert (nothing.interval_ns(), nothing.latest_interval_ns()) == (None, None)

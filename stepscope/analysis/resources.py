@@ -76,9 +76,17 @@ def sample_weights(ts_ns: np.ndarray) -> np.ndarray:
     since = np.diff(ts_ns, prepend=ts_ns[0])
     since[0] = since[1]
     until = np.append(since[1:], since[-1])
-    previous = np.append(since[1], since[:-1])
-    gap = (since > GAP_FACTOR * until) & (since > GAP_FACTOR * previous)
-    return np.where(gap, until, since)
+    return np.where(after_gap(ts_ns), until, since)
+
+
+def after_gap(ts_ns: np.ndarray) -> np.ndarray:
+    """Which samples of one series come after a gap; the usual interval may have been changed on the way."""
+    if len(ts_ns) < 2:
+        return np.zeros(len(ts_ns), bool)
+    since = np.diff(ts_ns)
+    until = np.append(since[1:], since[-1])
+    previous = np.append(since[0], since[:-1])
+    return np.append(False, (since > GAP_FACTOR * until) & (since > GAP_FACTOR * previous))
 
 
 def _resource(by_index: dict[int, list[tuple[np.ndarray, np.ndarray]]]) -> Resource:

@@ -25,12 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from stepscope.cli.conversation import converse
-    from stepscope.control import INTERVAL, STOP, Request
-    from stepscope.running_job import expires_ns, live_workers
+    from stepscope.control import STOP, Request
+    from stepscope.running_job import expires_ns, interval_request, live_workers
     from stepscope.runs import open_run
 
     opened = open_run(args.path)
-    ids = [worker.id for worker in live_workers(opened, args.rank)]
+    workers = live_workers(opened, args.rank)
     if args.stop:
-        return converse(opened, Request(STOP, ids, expires_ns()), args.timeout)
-    return converse(opened, Request(INTERVAL, ids, expires_ns(), interval_ms=args.monitor_interval), args.timeout)
+        request = Request(STOP, [worker.id for worker in workers], expires_ns())
+    else:
+        request = interval_request(workers, args.monitor_interval)
+    return converse(opened, request, args.timeout)

@@ -1,5 +1,5 @@
-"""The routes that change something: a capture asked of a running job, which is written into its ``control`` folder, and
-an import that is cancelled or begun again.
+"""The routes that change something: a capture or another sampling interval asked of a running job, by a request in its
+``control`` folder, and an import that is cancelled or begun again.
 
 A request needs POST, comes from a page of this very server, and carries the token that the page has read from here:
 a page of another site can send requests, and cannot read answers. ``STEPSCOPE_READ_ONLY=1`` switches them off.
@@ -16,9 +16,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from stepscope.control import DONE, ask, responses
+from stepscope.control import DONE, Request, ask, responses
 from stepscope.errors import StepscopeError
-from stepscope.running_job import capture_request, live_workers
+from stepscope.monitor import INTERVALS_MS
+from stepscope.running_job import capture_request, interval_request, live_workers
 from stepscope.runs import Run
 from stepscope.schema import Kind
 from stepscope.workers import FileWorker, RecordedWorker
@@ -42,6 +43,14 @@ class CaptureBody(msgspec.Struct, forbid_unknown_fields=True):
     run: str
     worker: str | None
     steps: int
+
+
+class IntervalBody(msgspec.Struct, forbid_unknown_fields=True):
+    """How often the resource monitor beside a worker samples."""
+
+    run: str
+    worker: str
+    interval_ms: int
 
 
 class ImportBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -68,7 +77,11 @@ class ControlRoutes:
 
     def posts(self) -> dict[str, Post]:
         """The routes that take a POST."""
-        return {"control/capture": self.capture, "control/import": self.import_}
+        return {
+            "control/capture": self.capture,
+            "control/interval": self.interval,
+            "control/import": self.import_,
+        }
 
     def token(self, p: Parameters) -> Made:
         """The token for ``posts``; null where this server only reads."""
@@ -90,15 +103,22 @@ class ControlRoutes:
         self._check_sender(headers, host)
         asked = _decoded(body, CaptureBody)
         run = self._listing.run(asked.run)
-        try:
-            workers = [w for w in live_workers(run) if asked.worker in (None, w.id)]
-            if not workers:
-                raise Problem(409, f"The worker {asked.worker!r} does not run.")
-            request = capture_request(workers, asked.steps)
-            request_id = ask(run.path, request)
-        except StepscopeError as error:
-            raise Problem(409, str(error)) from None
+        request_id, request = _ask(run, asked.worker, lambda workers: capture_request(workers, asked.steps))
         return json_answer({"request": request_id, "workers": request.workers, "steps": request.steps})
+
+    def interval(self, headers: Mapping[str, str], host: str, body: bytes) -> Answer:
+        """Ask for another sampling interval of the resource monitor.
+
+        Raises:
+            Problem: 403 the request may not come from here, 400 it makes no sense, 409 the job does not run.
+        """
+        self._check_sender(headers, host)
+        asked = _decoded(body, IntervalBody)
+        if asked.interval_ms not in INTERVALS_MS:
+            raise Problem(400, f"interval_ms must be one of {', '.join(map(str, INTERVALS_MS))}.")
+        run = self._listing.run(asked.run)
+        request_id, request = _ask(run, asked.worker, lambda workers: interval_request(workers, asked.interval_ms))
+        return json_answer({"request": request_id, "workers": request.workers, "interval_ms": request.interval_ms})
 
     def import_(self, headers: Mapping[str, str], host: str, body: bytes) -> Answer:
         """Cancel the import of a worker's file or the summing up of a run, or begin it anew.
@@ -128,6 +148,18 @@ class ControlRoutes:
             raise Problem(403, "Only a page of this server can ask for this.")
         if not secrets.compare_digest(headers.get(TOKEN_HEADER, "").encode(), self._token.encode()):
             raise Problem(403, "The token is missing or of an earlier start of the server; reload the page.")
+
+
+def _ask(run: Run, worker: str | None, made: Callable[[list[RecordedWorker]], Request]) -> tuple[str, Request]:
+    """Leave a request to one worker, or to all that live (None); its id and what it says."""
+    try:
+        workers = [w for w in live_workers(run) if worker in (None, w.id)]
+        if not workers:
+            raise Problem(409, f"The worker {worker!r} does not run.")
+        request = made(workers)
+        return ask(run.path, request), request
+    except StepscopeError as error:
+        raise Problem(409, str(error)) from None
 
 
 def _host_of(origin: str) -> str | None:

@@ -83,7 +83,6 @@ def resources_impl(
     origin = origin_ns(worker, None) or begin
     from_ns, to_ns = begin if t0 is None else t0 + origin, end + 1 if t1 is None else t1 + origin
     reduced = history.points(from_ns, to_ns, points, cores)
-    interval_ns = history.interval_ns()
     series = []
     for info in history.infos():
         shown = reduced.get(info.id)
@@ -103,7 +102,8 @@ def resources_impl(
         )
     return {
         "origin_ns": str(origin),
-        "interval_ms": None if interval_ns is None else round(interval_ns / 1e6),
+        "interval_ms": _milliseconds(history.interval_ns()),
+        "latest_interval_ms": _milliseconds(history.latest_interval_ns()),
         "t0": begin - origin,
         "t1": end - origin,
         "series": series,
@@ -174,6 +174,10 @@ def _interval(p: Parameters) -> tuple[int, int]:
     if t1 <= t0:
         raise Problem(400, "The parameter t1 must lie after t0.")
     return t0, t1
+
+
+def _milliseconds(dur_ns: int | None) -> int | None:
+    return None if dur_ns is None else round(dur_ns / 1e6)
 
 
 def _rounded(values: np.ndarray) -> list[float]:

@@ -1,7 +1,8 @@
-"""A capture from the page: a real training runs, and the button opens a deep window in it."""
+"""What the page asks of a training that runs: the button opens a deep window in it, another its sampling interval."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -70,13 +71,20 @@ def training(logdir: Path, tmp_path: Path) -> Iterator[Path]:
         process.wait(60)
 
 
-def test_capture_now_and_go_to_the_window(training: Path, open_page: Callable[..., Opened], address: str) -> None:
-    frame = open_page(address, run=training.name).frame
+def test_capture_now_go_to_the_window_and_sample_more_often(
+    training: Path, open_page: Callable[..., Opened], address: str
+) -> None:
+    it = open_page(address, run=training.name)
+    frame = it.frame
     frame.get_by_test_id("capture-button").click()
     frame.get_by_role("menuitem", name="3 steps of all 2 workers", exact=True).click()
     frame.get_by_role("button", name="Captured from step").click()
     frame.get_by_role("tab", name="Timeline", selected=True).wait_for()
     frame.get_by_test_id("capture-button").wait_for()
+    frame.get_by_role("tab", name="Resources").click()
+    frame.get_by_test_id("sampled").click()
+    frame.get_by_role("menuitem", name="every 100 ms", exact=True).click()
+    it.expect("sampled").to_have_text(re.compile(r"every 1\d\d ms"))  # by the samples; it was 500
     first, other = (worker.window("000001").events for worker in open_run(training).workers)
     steps = [events.step[events.of_kind(Kind.STEP)].tolist() for events in (first, other)]
     assert steps[0] == steps[1]

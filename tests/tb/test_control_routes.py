@@ -72,7 +72,7 @@ def server(logdir: Path) -> Iterator[Server]:
 @pytest.fixture
 def job(server: Server, logdir: Path) -> RecordedRun:
     """One that lives, and that the server has noticed; each test has its own."""
-    job = RecordedRun(logdir / "exp1", pid=time.time_ns() % 4_000_000).step(7, 0, 100).flush()
+    job = RecordedRun(logdir / "exp1", pid=time.time_ns() % 4_000_000).step(7, 0, 100).flush().alive()
     deadline = time.monotonic() + 60
     while job.folder.id not in server.workers():
         assert time.monotonic() < deadline
@@ -111,6 +111,35 @@ def test_a_capture_from_the_page_to_the_window(server: Server, job: RecordedRun)
     assert (told["start_ns"], told["duration_ns"]) == (str(T0_NS + 100_000), 200_000)
 
 
+def test_another_sampling_interval(server: Server, job: RecordedRun) -> None:
+    asked: list[int] = []
+    body = {"run": "exp1", "worker": job.folder.id, "interval_ms": 5000}
+    status, answer = server.ask("POST", "interval", body, **server.own)
+    assert (status, answer["workers"], answer["interval_ms"]) == (200, [job.folder.id], 5000)
+    Control(job.path, job.folder.id, Handlers(lambda capture: None, asked.append, lambda: None)).poll()
+    assert asked == [5000]
+    (told,) = server.ask("GET", f"status?run=exp1&request={answer['request']}")[1]["workers"]
+    assert (told["worker"], told["state"]) == (job.folder.id, "done")
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"interval_ms": 250}, 400),
+        ({"interval_ms": True}, 400),
+        ({"worker": None}, 400),
+        ({"worker": "../../x"}, 409),
+        ({"run": "old"}, 409),
+    ],
+    ids=repr,
+)
+def test_intervals_that_make_no_sense(server: Server, job: RecordedRun, change: dict, status: int) -> None:
+    before = server.requests()
+    body = {"run": "exp1", "worker": job.folder.id, "interval_ms": 5000, **change}
+    assert server.ask("POST", "interval", body, **server.own)[0] == status
+    assert server.requests() == before
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -129,9 +158,11 @@ def test_a_capture_from_the_page_to_the_window(server: Server, job: RecordedRun)
 )
 def test_who_may_not_ask(server: Server, job: RecordedRun, change: dict[str, str]) -> None:
     before = server.requests()
-    status, answer = server.ask("POST", "capture", BODY, **{**server.own, **change})
-    assert status == 403
-    assert answer["error"].endswith(".")
+    at = {"run": "exp1", "worker": job.folder.id}
+    for route, body in (("capture", BODY), ("interval", {**at, "interval_ms": 100})):
+        status, answer = server.ask("POST", route, body, **{**server.own, **change})
+        assert status == 403
+        assert answer["error"].endswith(".")
     assert server.requests() == before
 
 
@@ -141,7 +172,7 @@ def test_a_proxy_that_names_another_host_is_no_obstacle(server: Server, job: Rec
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-@pytest.mark.parametrize("route", ["capture", "import"])
+@pytest.mark.parametrize("route", ["capture", "interval", "import"])
 def test_only_post_asks(server: Server, method: str, route: str) -> None:
     assert server.ask(method, route, **server.own)[0] == 405
 

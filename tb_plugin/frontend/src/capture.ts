@@ -1,17 +1,8 @@
 // Asks a running job for a deep window and follows what becomes of it (docs/capture.md).
 
 import { signal } from "@preact/signals";
-import { json, post } from "./api";
-
-interface WorkerState {
-  worker: string;
-  state: "accepted" | "done" | "refused" | "failed";
-  detail: string;
-  window: string | null;
-  first_step: number | null;
-  start_ns: string | null;
-  duration_ns: number | null;
-}
+import { post } from "./api";
+import { follow, type WorkerState } from "./asking";
 
 /** Where a window is, for the link to it. */
 export interface Taken {
@@ -27,39 +18,24 @@ export type Progress =
   | { state: "done"; text: string; taken: Taken | null }
   | { state: "problem"; text: string };
 
-const POLL_MS = 1000;
 const PATIENCE_MS = 180_000;
 
 export const progress = signal<Progress>({ state: "idle" });
-
-/** Whether this server lets pages ask: null until it has been asked for. */
-export const mayAsk = signal<boolean | null>(null);
-
-export async function readToken(): Promise<void> {
-  mayAsk.value = (await json<{ token: string | null }>("control/token", {})).token !== null;
-}
 
 /** Ask for a window of so many steps; `worker` null: of all workers that are alive. */
 export async function capture(run: string, worker: string | null, steps: number): Promise<void> {
   progress.value = { state: "waiting", text: "Asking the job …" };
   try {
     const asked = await post<{ request: string; workers: string[] }>("control/capture", { run, worker, steps });
-    await follow(run, asked.request, asked.workers.length);
+    const isOver = await follow(run, asked.request, PATIENCE_MS, (said) => {
+      progress.value = summed(run, said, asked.workers.length);
+      return progress.value.state !== "waiting";
+    });
+    const text = "No window came in three minutes. Does the job still make steps?";
+    if (!isOver) progress.value = { state: "problem", text };
   } catch (error) {
     progress.value = { state: "problem", text: error instanceof Error ? error.message : String(error) };
   }
-}
-
-async function follow(run: string, request: string, workers: number): Promise<void> {
-  const until = Date.now() + PATIENCE_MS;
-  while (Date.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    const said = (await json<{ workers: WorkerState[] }>("control/status", { run, request })).workers;
-    progress.value = summed(run, said, workers);
-    if (progress.value.state !== "waiting") return;
-  }
-  const text = "No window came in three minutes. Does the job still make steps?";
-  progress.value = { state: "problem", text };
 }
 
 /** All that the workers have said, as one state. */

@@ -7,7 +7,6 @@ import type { Series } from "../api";
 import { unitOf, type Line } from "../charts/time-lines";
 import { isLive, shown } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { duration } from "../format";
 import { GPU_COLOR, SERIES_COLORS, type Theme } from "../palette";
 import { adjust, nav, openWorker, theme } from "../state";
 import { getCurves, getStrips, type ResourceCurves } from "../time/requests";
@@ -19,6 +18,7 @@ import type { TimeDesk } from "../ui/time-canvas";
 import { Strips, stripsData, TimeLines, TimeToolbar, zoomed } from "../ui/time-parts";
 import { ResourceNumbers } from "./resource-numbers";
 import { CoreMapCard } from "./resources-cores";
+import { Sampled } from "./resources-interval";
 
 export const POINTS = 900;
 const HEIGHT = 100;
@@ -86,7 +86,6 @@ function Curves({ view, answer }: { view: TimeView; answer: ResourceCurves }): J
   };
   const now = theme.value;
   const groups = useMemo(() => groupsOf(answer.series, now), [answer, now]);
-  const interval = answer.interval_ms;
   return (
     <>
       <TimeToolbar
@@ -97,11 +96,9 @@ function Curves({ view, answer }: { view: TimeView; answer: ResourceCurves }): J
         live={isLive.value}
         onView={patchResources}
         onZoom={desk.onZoom}
-        chosen={{ desk, strips: strips.value, room: (interval ?? 500) * 1e6 }}
+        chosen={{ desk, strips: strips.value, room: (answer.interval_ms ?? 500) * 1e6 }}
       >
-        <span class="faint" data-testid="sampled">
-          {interval && `sampled every ${duration(interval * 1e6)}`}
-        </span>
+        <Sampled key={shown.value.worker?.id} answer={answer} />
       </TimeToolbar>
       <div class="time-cards">
         {strips.value && strips.value.steps.start.length > 0 && (

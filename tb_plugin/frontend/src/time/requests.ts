@@ -5,7 +5,8 @@ import type { TimeRange } from "./view";
 
 export interface ResourceCurves {
   origin_ns: string;
-  interval_ms: number | null;
+  interval_ms: number | null; // the usual one
+  latest_interval_ms: number | null; // between the latest samples
   t0: number; // of all samples
   t1: number;
   series: Series[];

@@ -1,8 +1,8 @@
 // "Capture" in the header: a deep window of a running job, now.
 
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
-import { capture, mayAsk, progress, readToken, type Taken } from "../capture";
+import { useMayAsk } from "../asking";
+import { capture, progress, type Taken } from "../capture";
 import { isWhole, shown } from "../data";
 import { plural } from "../format";
 import { openWorker } from "../state";
@@ -17,11 +17,9 @@ export function Capture(): JSX.Element | null {
   const { run, worker } = shown.value;
   const live = run?.workers.filter((w) => w.live && w.source === "recording") ?? [];
   const canAsk = isWhole.value ? live.length > 0 : live.some((w) => w.id === worker?.id);
-  useEffect(() => {
-    if (canAsk && mayAsk.value === null) readToken().catch(() => undefined); // the button says so when it is used
-  }, [canAsk]);
+  const isOffered = useMayAsk(canAsk);
   const told = progress.value;
-  if (!run || ((!canAsk || mayAsk.value === false) && told.state === "idle")) return null;
+  if (!run || (!isOffered && told.state === "idle")) return null;
   const one = { of: "", id: isWhole.value ? live[0]?.id : (worker?.id ?? null) };
   const all = { of: ` of all ${live.length} workers`, id: null };
   const targets = live.length < 2 ? [one] : isWhole.value ? [all] : [one, all];
@@ -45,7 +43,7 @@ export function Capture(): JSX.Element | null {
           </button>
         )}
       </span>
-      {told.state !== "waiting" && canAsk && mayAsk.value !== false && (
+      {told.state !== "waiting" && isOffered && (
         <Menu
           label="Capture a deep window of the running job now"
           kind="text-button"
