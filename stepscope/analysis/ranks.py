@@ -62,7 +62,7 @@ class Excess:
     Metrics:
         family: `activity` or `phase`
         part: the class or phase
-        ns: mean time a step of this worker - median of the workers' means
+        ns: mean time a step of this worker - median of the means of the attempt's workers
     """
 
     family: str
@@ -78,10 +78,11 @@ class Rank:
         worker: its name
         rank: its rank, null where not known
         host: its host
+        attempt: the attempt of the job that it belongs to, from 1
         steps: complete steps
         p50_ns: median step time
         mean_ns: mean step time
-        delta_ns: mean of the measure by which workers are compared - median of the workers' means
+        delta_ns: mean of the measure by which workers are compared - median of the means of the attempt's workers
         own_ns: mean time a step without exposed communication, over the steps in deep windows
         activity_ns: mean time a step of each class of activity, over the steps in deep windows
         phase_ns: mean time a step of each phase, over the steps with phases
@@ -95,6 +96,7 @@ class Rank:
     worker: str
     rank: int | None
     host: str | None
+    attempt: int
     steps: int
     p50_ns: int | None
     mean_ns: float | None
@@ -181,7 +183,7 @@ def excesses(found: Measures) -> list[Excess | None]:
     parts = [m for m in found.names if "." in m and m != _TALK]
     if not parts:
         return [None] * found.alignment.workers
-    table = np.stack([beyond_median(found.means(m)) for m in parts])
+    table = np.stack([beyond_median(found.means(m), found.alignment.attempt) for m in parts])
     most = np.argmax(np.where(np.isnan(table), -np.inf, table), axis=0)
     out: list[Excess | None] = []
     for i, ns in zip(most.tolist(), table[most, np.arange(table.shape[1])].tolist(), strict=True):
@@ -190,10 +192,14 @@ def excesses(found: Measures) -> list[Excess | None]:
     return out
 
 
-def beyond_median(values: np.ndarray) -> np.ndarray:
-    """Differences to the median of the values that are known."""
-    known = values[~np.isnan(values)]
-    return values - np.median(known) if len(known) else values
+def beyond_median(values: np.ndarray, attempt: np.ndarray) -> np.ndarray:
+    """Differences to the median of the values of the same attempt that are known."""
+    beyond = values.copy()
+    for each in np.unique(attempt):
+        known = values[(attempt == each) & ~np.isnan(values)]
+        if len(known):
+            beyond[attempt == each] -= np.median(known)
+    return beyond
 
 
 def mean_of(total: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -42,6 +42,8 @@ def ranks(summary: dict[str, Any], everyone: bool = False) -> list[str]:
 
 def _sentences(across: dict[str, Any]) -> list[str]:
     told = []
+    if across["attempts"] > 1:
+        told.append(f"{across['attempts']:,} attempts of the job; only workers of the same one are compared")
     found = across["imbalance"]
     if found["excess_ns"] is not None:
         what = "step without exposed communication" if found["measure"] == "own" else "step"

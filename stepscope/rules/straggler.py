@@ -24,8 +24,8 @@ def straggler(across: Mapping[str, Any] | None, limits: Parameters) -> Finding |
 
     Looks at all workers of a run. Fires when the slowest worker's time of a step exceeds the mean of all by at least
     ``straggler_warning`` of it, as a mean over the steps. Compared is the step without exposed communication where that
-    was measured: a rank that comes late makes the others wait, so that all steps last equally long. Recordings that
-    are all of one rank were made one after the other, and none of them waits.
+    was measured: a rank that comes late makes the others wait, so that all steps last equally long. Only workers of
+    one attempt of the job are compared: recordings of one rank were made one after the other, and none of them waits.
 
     Thresholds:
         straggler_warning: impact from which TraceML warns
@@ -35,22 +35,21 @@ def straggler(across: Mapping[str, Any] | None, limits: Parameters) -> Finding |
     """
     if not across or len(across["ranks"]) < 2:
         return None
-    told = {rank["rank"] for rank in across["ranks"]}
-    if len(told) == 1 and None not in told:
-        return None
     lost = across["imbalance"]
     if lost["ratio"] is None or lost["ratio"] < limits.straggler_warning:
         return None
     ranks = across["ranks"]
     slowest = max(ranks, key=lambda r: r["slowest"])
-    share = slowest["slowest"] / max(lost["steps"], 1)
+    same = [slowest] if slowest["rank"] is None else [r for r in ranks if r["rank"] == slowest["rank"]]
+    share = sum(r["slowest"] for r in same) / max(lost["steps"], 1)
+    others = sum(r["attempt"] == slowest["attempt"] for r in ranks) - 1
     stays = share >= 0.5
     excess = slowest["excess"]
     who = f"Rank {slowest['rank']}" if slowest["rank"] is not None else fmt.name(slowest["worker"], 40)
     where = f" on {fmt.name(slowest['host'], 40)}" if slowest["host"] else ""
     cause = f", most of it in {excess['part'].replace('_', ' ')}" if excess and stays else ""
     message = (
-        f"{who}{where} holds up the other {fmt.count(len(ranks) - 1, 'worker')}: it is the slowest in "
+        f"{who}{where} holds up the other {fmt.count(others, 'worker')}: it is the slowest in "
         f"{fmt.percent(share)} of the steps, and waiting for it costs {fmt.percent(lost['ratio'])}{cause}."
         if stays
         else f"Unequal work costs {fmt.percent(lost['ratio'])} of the slowest worker's step; which one that is changes "
@@ -76,7 +75,7 @@ def straggler(across: Mapping[str, Any] | None, limits: Parameters) -> Finding |
             else "Run the same ranks on other hosts: if the slow one moves along, it is the data, else the machine.",
         ],
         gain=Gain(round(lost["excess_ns"]), lost["ratio"], "(slowest - mean of all workers) / slowest, over the steps"),
-        workers=[slowest["worker"]] if stays else [],
+        workers=[r["worker"] for r in same] if stays else [],
         confidence="high" if lost["steps"] >= 20 else "medium",
         counter_evidence=[] if lost["steps"] >= 20 else [f"Only {fmt.count(lost['steps'], 'step')} could be compared."],
         rests_on=("steps", "communication"),

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stepscope.analysis.alignment import align
+from stepscope.analysis.attempts import attempts
 from stepscope.analysis.collective_waits import collective_waits
 from stepscope.analysis.percentiles import nearest_rank
 from stepscope.analysis.ranks import FAMILIES, Imbalance, Measures, Rank, beyond_median, excesses, imbalance
@@ -24,7 +25,8 @@ _MISSING = 200
 class AcrossWorkers:
     """All workers of a run beside each other; null for a run of one.
 
-    Steps are put side by side by their numbers, or by position where a worker has a step without one.
+    Steps are put side by side by their numbers, or by position where a worker has a step without one. Where ranks were
+    recorded more than once, the job was started more than once: only workers of the same attempt are compared.
 
     Metrics:
         workers: workers of the run
@@ -32,9 +34,11 @@ class AcrossWorkers:
         missing_ranks: ranks below world_size that no worker has, at most 200; null where world_size or a worker's
             rank is not known
         missing_rank_count: how many there are
+        attempts: how often the job was started, as far as its workers tell: no rank comes twice in an attempt, and
+            workers of one ran at the same time
         aligned_by: `id` or `position`
         steps: different steps of all workers
-        shared_steps: steps that all workers completed
+        shared_steps: steps that all workers of their attempt completed
         imbalance: what unequal workers cost
         ranks: the workers, in the order of the run
     """
@@ -43,6 +47,7 @@ class AcrossWorkers:
     world_size: int | None
     missing_ranks: list[int] | None
     missing_rank_count: int | None
+    attempts: int
     aligned_by: str
     steps: int
     shared_steps: int
@@ -52,7 +57,8 @@ class AcrossWorkers:
 
 def side_by_side(rollups: Sequence[Rollup]) -> Measures:
     """What is known of the workers' steps."""
-    return Measures(align([r.steps["id"] for r in rollups]), [r.steps for r in rollups])
+    attempt = attempts([r.about["rank"] for r in rollups], [_span(r) for r in rollups])
+    return Measures(align([r.steps["id"] for r in rollups], attempt), [r.steps for r in rollups])
 
 
 def across_workers(
@@ -77,9 +83,10 @@ def across_workers(
         world_size=max(sizes, default=None),
         missing_ranks=missing,
         missing_rank_count=missing_count,
+        attempts=int(found.alignment.attempt.max()) + 1,
         aligned_by=found.alignment.by,
         steps=len(found.alignment.id),
-        shared_steps=int((found.spread("duration").workers == len(rollups)).sum()),
+        shared_steps=_shared(found),
         imbalance=imbalance(found.compared_by, spread),
         ranks=_ranks(rollups, names, found, spread.slowest),
     )
@@ -89,6 +96,20 @@ def across_workers(
 def complete_ns(rollups: Sequence[Rollup]) -> list[np.ndarray]:
     """Of each worker how long its complete steps took."""
     return [r.steps["duration_ns"][r.steps["complete"]] for r in rollups]
+
+
+def _span(rollup: Rollup) -> tuple[int, int] | None:
+    """Begin and end of a worker's steps."""
+    start_ns = rollup.steps["start_ns"]
+    return (int(start_ns.min()), int((start_ns + rollup.steps["host_ns"]).max())) if len(start_ns) else None
+
+
+def _shared(found: Measures) -> int:
+    """Steps that all workers of their attempt completed."""
+    at = found.alignment
+    of_column = np.zeros(len(at.id), np.int64)
+    of_column[at.column] = at.attempt[at.worker]
+    return int((found.spread("duration").workers == np.bincount(at.attempt)[of_column]).sum())
 
 
 def _missing(ranks: list[int | None], world_size: int | None) -> tuple[list[int] | None, int | None]:
@@ -101,7 +122,8 @@ def _missing(ranks: list[int | None], world_size: int | None) -> tuple[list[int]
 
 
 def _ranks(rollups: Sequence[Rollup], names: Sequence[str], found: Measures, slowest: np.ndarray) -> list[Rank]:
-    beyond = beyond_median(found.means(found.compared_by)).tolist()
+    attempt = found.alignment.attempt
+    beyond = beyond_median(found.means(found.compared_by), attempt).tolist()
     own = found.means("own").tolist() if "own" in found.names else [np.nan] * len(rollups)
     wins = np.bincount(slowest[slowest != NONE], minlength=len(rollups)).tolist()
     activity, phase = (_family(found, family) for family in FAMILIES)
@@ -115,6 +137,7 @@ def _ranks(rollups: Sequence[Rollup], names: Sequence[str], found: Measures, slo
             worker=names[w],
             rank=r.about["rank"],
             host=r.about["host"],
+            attempt=int(attempt[w]) + 1,
             steps=len(step_ns),
             p50_ns=nearest_rank(step_ns, 50)[0] if len(step_ns) else None,
             mean_ns=_known(mean),

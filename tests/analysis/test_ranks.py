@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stepscope.analysis.alignment import align
+from stepscope.analysis.attempts import attempts
 from stepscope.analysis.collective_waits import collective_waits
 from stepscope.analysis.rank_map import part_means, rank_map
-from stepscope.analysis.ranks import Measures, excesses, imbalance
+from stepscope.analysis.ranks import Measures, beyond_median, excesses, imbalance
 from stepscope.schema import NONE
 
 
@@ -44,9 +45,39 @@ class TestAlignment:
         assert (found.by, found.id.tolist()) == ("position", [0, 1, 2])
         assert found.column.tolist() == [0, 1, 0, 1, 2]
 
+    @pytest.mark.parametrize("by", ["id", "position"])
+    def test_steps_of_two_attempts_are_never_the_same(self, by):
+        numbers = [0, 1] if by == "id" else [NONE, NONE]
+        found = align([np.array(numbers, np.int64)] * 3, np.array([0, 1, 1]))
+        assert (found.by, found.id.tolist()) == (by, [0, 1, 0, 1])
+        assert found.column.tolist() == [0, 1, 2, 3, 2, 3]
+
     def test_no_steps_at_all(self):
         assert len(numbered([], []).id) == 0
         assert len(numbered().id) == 0
+
+
+class TestAttempts:
+    def of(self, *workers):
+        return attempts([w[0] for w in workers], [w[1] for w in workers]).tolist()
+
+    def test_a_job_whose_ranks_were_all_started_again(self):
+        assert self.of((0, (0, 90)), (0, (200, 300)), (1, (5, 80)), (1, (210, 290))) == [0, 1, 0, 1]
+
+    def test_ranks_of_which_none_comes_twice_are_one_attempt_whenever_they_ran(self):
+        assert self.of((0, (0, 10)), (1, (500, 510)), (None, (900, 910))) == [0, 0, 0]
+
+    def test_recordings_of_one_rank_are_an_attempt_each(self):
+        assert self.of((0, (0, 90)), (0, (0, 90)), (0, (100, 190))) == [0, 1, 2]
+
+    def test_a_rank_of_the_first_attempt_that_recorded_nothing(self):
+        assert self.of((0, (0, 90)), (0, (200, 300)), (1, (210, 290))) == [0, 1, 1]
+
+    def test_a_rank_that_comes_back_beside_one_that_ran_on_is_not_compared_with_it(self):
+        assert self.of((0, (0, 900)), (1, (0, 90)), (1, (200, 890))) == [0, 0, 1]
+
+    def test_a_worker_without_steps(self):
+        assert self.of((0, (0, 90)), (0, (200, 300)), (1, None), (0, None)) == [0, 1, 0, 0]
 
 
 class TestSpread:
@@ -62,6 +93,13 @@ class TestSpread:
         found = side_by_side(steps_of([10, 10]), steps_of([20, 10]))
         got = imbalance("duration", found.spread("duration"))
         assert (got.steps, got.excess_ns, got.ratio) == (2, 2.5, 5 / 30)
+
+    def test_workers_of_different_attempts_are_not_compared(self):
+        workers = [steps_of([10, 10]), steps_of([20, 20]), steps_of([1000, 1000])]
+        found = Measures(align([np.arange(2)] * 3, np.array([0, 0, 1])), workers)
+        got = imbalance("duration", found.spread("duration"))
+        assert (got.steps, got.excess_ns) == (2, 5)
+        assert beyond_median(found.means("duration"), found.alignment.attempt).tolist() == [-5, 5, 0]
 
     def test_nothing_to_compare_is_not_zero(self):
         got = imbalance("duration", side_by_side(steps_of([10])).spread("duration"))

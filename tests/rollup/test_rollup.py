@@ -6,6 +6,7 @@ import random
 import pytest
 
 from stepscope import rollup
+from stepscope.report.ranks import ranks
 from stepscope.rollup import build, files
 from stepscope.runs import find_runs, open_run
 from stepscope.schema import Kind
@@ -169,6 +170,31 @@ def test_ranks_that_are_missing(tmp_path):
         record(tmp_path / "run", rank, world_size=5)
     across = summarize(open_run(tmp_path / "run"))["across_workers"]
     assert (across["missing_ranks"], across["missing_rank_count"]) == ([1, 3, 4], 3)
+
+
+def test_a_job_that_was_started_again(tmp_path):
+    """Rank 1 is slow both times; the second attempt computes longer, which makes none of its ranks a straggler."""
+    for attempt in (0, 1):
+        for rank in (0, 1):
+            run = RecordedRun(tmp_path / "run", rank=rank, pid=4000 + 10 * attempt + rank, world_size=2, phases=[])
+            for i in range(25):
+                run.step(i, attempt * 10**6 + i * 1000, (100 + 100 * rank) * (1 + 4 * attempt))
+            run.end()
+    summary = summarize(open_run(tmp_path / "run"))
+    across = summary["across_workers"]
+    assert (across["attempts"], across["steps"], across["shared_steps"]) == (2, 50, 50)
+    assert [(r["rank"], r["attempt"], r["slowest"], r["delta_ns"]) for r in across["ranks"]] == [
+        (0, 1, 0, -50_000),
+        (0, 2, 0, -250_000),
+        (1, 1, 25, 50_000),
+        (1, 2, 25, 250_000),
+    ]
+    (told,) = (f for f in summary["findings"] if f["rule"] == "straggler")
+    assert told["message"].startswith(
+        "Rank 1 on node1 holds up the other 1 worker: it is the slowest in 100.0 % of the steps"
+    )
+    assert told["workers"] == [r["worker"] for r in across["ranks"][2:]]
+    assert "2 attempts of the job; only workers of the same one are compared" in "\n".join(ranks(summary))
 
 
 def test_a_world_of_absurd_size(tmp_path):

@@ -66,6 +66,7 @@ export interface RunSummary {
     world_size: number | null;
     missing_ranks: number[] | null;
     missing_rank_count: number | null;
+    attempts: number;
     aligned_by: "id" | "position";
     steps: number;
     shared_steps: number;

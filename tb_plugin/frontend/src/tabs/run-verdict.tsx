@@ -83,6 +83,8 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
       <p class="faint" title={DEFINITIONS.imbalance}>
         In each step the slowest worker takes {duration(found.excess_ns)} ({percent(found.ratio)} of its time) more than
         the mean of all, compared by the {measureLabel(found.measure).toLowerCase()} over {plural(found.steps, "step")}.
+        {across.attempts > 1 &&
+          ` The job was started ${count(across.attempts)} times: only workers of the same attempt are compared.`}
         {across.shared_steps === 0 && " No step was seen by all workers."}
         {run.stale > 0 && ` ${staleText(run)}`}
       </p>
