@@ -95,7 +95,8 @@ class BuildExtension(build_ext):
         if missing:
             self.warn(
                 f"{', '.join(missing)} was not built (no working C++ compiler?): "
-                "the same is done in Python: PyTorch traces take about four times as long to read, recording a step costs more"
+                "the same is done in Python: PyTorch traces take about four times as long to read, "
+                "recording a step costs more"
             )
 
 
