@@ -259,7 +259,7 @@ class Control:
             except (OSError, ValueError) as error:  # of ValueError: all that msgspec raises
                 self._respond(request_id, Response("", REFUSED, f"The request cannot be used: {error}."))
 
-    def close(self, why: str = "The training ended before the window was complete.") -> None:
+    def close(self, why: str = "The recording ended before the window was complete.") -> None:
         """The recording ends: no window comes any more."""
         for capture in self._running.values():
             if capture.conversion is None:

@@ -131,7 +131,7 @@ def test_the_end_of_the_training_answers_what_is_open(job):
     job.control.close()
     said = job.said(request_id)
     assert said.state == FAILED
-    assert "training ended" in said.detail
+    assert "recording ended" in said.detail
 
 
 def test_a_window_that_cannot_be_converted_is_told(job, tmp_path):

@@ -93,7 +93,7 @@ def test_a_second_one_meanwhile_is_refused(tmp_path):
         train_until(model, second.is_final)
         assert second.said.state == "refused"
     assert first.said.state == "failed"
-    assert "training ended" in first.said.detail
+    assert "recording ended" in first.said.detail
     assert read(tmp_path).codes() == []
 
 

@@ -365,7 +365,7 @@ def test_a_region_may_outlive_a_window(tmp_path):
 
 
 def test_on_a_device_each_window_has_a_probe_that_warms_the_profiler_up(tmp_path, monkeypatch):
-    from stepscope_torch import window
+    from stepscope_torch import own_profile
 
     class Activities(list):
         """Those of the CPU, which are taken for two."""
@@ -373,7 +373,7 @@ def test_on_a_device_each_window_has_a_probe_that_warms_the_profiler_up(tmp_path
         def __len__(self):
             return 2
 
-    monkeypatch.setattr(window, "_activities", lambda: Activities([torch.profiler.ProfilerActivity.CPU]))
+    monkeypatch.setattr(own_profile, "activities", lambda: Activities([torch.profiler.ProfilerActivity.CPU]))
     model = make_model()
     with profiler(tmp_path, model, schedule=Schedule(skip_first=3, active=2, windows=2, every=5)):
         train(model, 12)

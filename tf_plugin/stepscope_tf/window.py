@@ -168,7 +168,7 @@ class DeepWindow:
             if self._is_open:
                 self.end_marker()
                 self._stop()
-            self._fail("The training ended before the window was complete.")
+            self._fail("The recording ended before the window was complete.")
             self._collect(timeout_s)
         except Exception as error:
             self._give_up(error)

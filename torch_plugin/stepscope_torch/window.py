@@ -9,27 +9,30 @@ when a trace holds launches but no kernels.
 
 from __future__ import annotations
 
-import json
 import logging
+import sys
+import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import inf
-from threading import get_ident
+from threading import Event, get_ident
 from time import perf_counter_ns
 from typing import Any
 
 import torch
-from torch.profiler import ProfilerActivity
 
 import stepscope.recorder as recorder_module
 from stepscope.control import Capture
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
+from stepscope_torch import own_profile
 from stepscope_torch.handover import Handover
 from stepscope_torch.module_scopes import ModuleScopes
-from stepscope_torch.schedule import Schedule, next_window, steps_that_fit
+from stepscope_torch.schedule import Schedule, steps_that_fit
 from stepscope_torch.scopes import close_scopes, scope
 from stepscope_torch.sessions import Sessions
+from stepscope_torch.upcoming import Upcoming
 
 log = logging.getLogger("stepscope")
 
@@ -37,6 +40,8 @@ log = logging.getLogger("stepscope")
 _MAX_TRIES = 3
 #: An event with shapes takes so many times as long to stop and save, and counts so often.
 _SHAPES_COUNT = 2
+#: Seconds that another thread, which ends the recording, waits for the training thread to close an open window.
+_CLOSE_S = 5.0
 #: Without a known duration of a step, a probe is ended after this long.
 _PROBE_S = 5.0
 
@@ -44,7 +49,7 @@ _PROBE_S = 5.0
 class DeepWindows:
     """Takes the windows of a plan, and those that are asked for.
 
-    All methods but ``ask`` and ``finish`` are for the training thread.
+    All methods but ``ask``, ``have_closed`` and ``finish`` are for the training thread.
     """
 
     def __init__(
@@ -64,12 +69,7 @@ class DeepWindows:
         self.is_open = False
         self.taken = 0
         self.stall_ns = 0
-        self.is_off = False  # it gave up: there will be no further window
-        self._planned_taken = 0
-        self._asked: Capture | None = None  # what was asked for, from then until its window is recorded
-        self._wanted: Capture | None = None  # the same once the training thread has put it before its plan
-        self._planned: int | None = None  # what was next in the plan when it did
-        self._next = next_window(schedule, 0, None)  # the step with which the next window begins
+        self._next = Upcoming(schedule)
         self._not_before = 0
         self._events_per_step: int | None = None  # None until the probe has counted
         self._probe_due = True
@@ -88,26 +88,27 @@ class DeepWindows:
         self._markers = 0  # step markers in this window
         self._void: list[int] = []  # those of them that turned out to be no steps
         self._saw_validation = False  # whose events nobody has counted
+        self._closed = Event()  # since the latest one was opened
+        self._is_ending = False  # another thread ends the recording
+        self._is_late = False  # and has done so: what is open is thrown away as soon as can be
+        #: Called in the training thread once that has closed a window after the end of the recording.
+        self.when_late: Callable[[], None] = lambda: None
         sessions.before_start = self._give_way
 
     @property
     def quiet_until(self) -> float:
         """The step before which nothing will be started."""
-        if self._asked is not self._wanted:
+        if self._next.is_asked:
             return 0
-        if self._next is None:
+        step = self._next.step
+        if step is None:
             return inf
         # A probe is two steps earlier, so that regions which were entered in it are left before the window begins.
-        return self._next - 2 if self._probe_due and self._next >= 2 else self._next
+        return step - 2 if self._probe_due and step >= 2 else step
 
     def ask(self, capture: Capture) -> str | None:
         """Take a window besides the plan, as soon as can be. Returns why there will be none. For any thread."""
-        if self.is_off:
-            return "Deep windows are switched off in this process; the notes say why."
-        if self._asked is not None:
-            return "Another capture is under way in this process; ask again when it is done."
-        self._asked = capture
-        return None
+        return self._next.ask(capture)
 
     # -- between steps ---------------------------------------------------------------------------------
 
@@ -131,14 +132,19 @@ class DeepWindows:
 
     def _at_boundary(self, step: int, steps_done: int, step_ns: int | None) -> bool:
         stalled = False
+        if self.is_open and self._is_late:
+            self._close_profile({})
+            self.when_late()
+            return True
         if self.is_open:
             self._end_marker()
             done = steps_done - self._steps_at_start
             if done >= self._steps_wanted or self._is_over_bounds(step_ns):
                 self._stop(step, done)
                 stalled = True
-        if not self.is_open and self._asked is not self._wanted:
-            self._put_first(step)
+        if not self.is_open and self._next.is_asked:
+            self._next.put_first(step + 2 if self._probe_due else step)
+            self._tries = 0
         if not self.is_open and self._is_due(step):
             self._start(step, steps_done, step_ns)
         if self.is_open:
@@ -147,41 +153,19 @@ class DeepWindows:
             stalled = True
         return stalled
 
-    def _put_first(self, step: int) -> None:
-        capture = self._wanted = self._asked
-        assert capture is not None
-        self._planned = self._next
-        self._next = max(capture.at_step, step + 2 if self._probe_due else step)
-        self._tries = 0
-
-    def _next_in_plan(self) -> int | None:
-        """After a window: what was asked for is done with, and the plan goes on."""
-        capture, self._wanted = self._wanted, None
-        if capture is None:
-            self._planned_taken += 1
-            return next_window(self.schedule, self._planned_taken, self._first_step)
-        self._asked = None
-        return self._planned
-
-    def _fail(self, why: str) -> None:
-        """What was asked for does not come."""
-        capture, self._asked, self._wanted = self._asked, None, None
-        if capture is not None:
-            capture.failure = why
-
     def _is_due(self, step: int) -> bool:
-        if self._next is None or step < max(self.quiet_until, self._not_before):
+        if self._next.is_off or step < max(self.quiet_until, self._not_before):
             return False
         obstacle = self.sessions.in_the_way()
         if obstacle:
-            self.recorder.note("window_postponed", f"A deep window was due at step {self._next}, but {obstacle}.")
-            self._next = step + 10
+            self.recorder.note("window_postponed", f"A deep window was due at step {self._next.step}, but {obstacle}.")
+            self._next.step = step + 10
             return False
         return True
 
     def _is_over_bounds(self, step_ns: int | None) -> bool:
         elapsed_ns = perf_counter_ns() - self._began_ns
-        if elapsed_ns > self._bound_s * 1e9:
+        if self._is_ending or elapsed_ns > self._bound_s * 1e9:
             return True
         if self._events_per_step is None or not step_ns or not self._saw_validation:
             return False  # it ends with the steps that were found to fit
@@ -230,10 +214,11 @@ class DeepWindows:
 
     def _start(self, step: int, steps_done: int, step_ns: int | None) -> None:
         began = perf_counter_ns()
-        assert self._next is not None
-        self._probing = self._probe_due and step < self._next
+        assert self._next.step is not None
+        self._probing = self._probe_due and step < self._next.step
         self._probe_due = False
-        plan = self.schedule if self._wanted is None else replace(self.schedule, active=self._wanted.steps)
+        wanted = self._next.wanted
+        plan = self.schedule if wanted is None else replace(self.schedule, active=wanted.steps)
         self._steps_wanted = 1 if self._probing else steps_that_fit(plan, self._events_per_step)
         self._bound_s = self.schedule.max_seconds
         if self._probing:
@@ -245,12 +230,13 @@ class DeepWindows:
         self._void = []
         self._saw_validation = False
         with self.sessions.own():
-            activities = _activities()
-            self._on_device = len(activities) > 1
-            config = None if self._probing or self.options.get("with_stack") else _only_a_trace()
-            self._profile = torch.profiler.profile(activities=activities, experimental_config=config, **self.options)
+            traced = own_profile.activities()
+            self._on_device = len(traced) > 1
+            config = None if self._probing or self.options.get("with_stack") else own_profile.only_a_trace()
+            self._profile = torch.profiler.profile(activities=traced, experimental_config=config, **self.options)
             self._profile.start()
         self._thread = get_ident()
+        self._closed.clear()
         self.is_open = True
         recorder_module.mirror = scope
         if self.modules is not None:
@@ -265,23 +251,22 @@ class DeepWindows:
         self._not_before = step + 1
         keep = done > 0
         if self._probing:
-            events = _count_events(profile) * (_SHAPES_COUNT if self.options.get("record_shapes") else 1)
+            events = own_profile.count_events(profile) * (_SHAPES_COUNT if self.options.get("record_shapes") else 1)
             self._events_per_step = events // done if done else self._events_per_step
             self._probe_due = not done
             # One step that is over the bound by itself: there will be no smaller window than this.
             keep = done > 0 and events >= self.schedule.max_events
         if keep:
-            self.handover.save(profile, self._wanted, self._first_step)
+            self.handover.save(profile, self._next.wanted, self._first_step)
             self.taken += 1
-            self._next = self._next_in_plan()
+            self._next.taken(self._first_step)
             # The profiler of a GPU is slow in its first step, so each window there has a probe that warms it up.
             self._probe_due = self._on_device or self._events_per_step is None
         elif not done:
             self._tries += 1
             if self._tries >= _MAX_TRIES:
                 why = "No deep window: each time validation went on for longer than the window may last."
-                self._next = self._planned if self._wanted is not None else None
-                self._fail(why)
+                self._next.miss(why)
                 self.recorder.note("requested_but_absent", why)
         self._record_stall("stop", began, perf_counter_ns())
 
@@ -295,12 +280,12 @@ class DeepWindows:
             self.modules.leave()
         close_scopes()
         try:
-            profile.add_metadata_json("stepscope", json.dumps(about))
-            with self.sessions.own():
-                profile.stop()
+            own_profile.stop(profile, self.sessions, about)
         except BaseException:
             self._profile = profile  # it may still run
             raise
+        finally:
+            self._closed.set()
         return profile
 
     def _record_stall(self, part: str, began: int, ended: int) -> None:
@@ -321,16 +306,14 @@ class DeepWindows:
             return
         began = perf_counter_ns()
         self._close_profile({})
-        self._next = self._first_step + 10
+        self._next.step = self._first_step + 10
         self._probe_due |= self._probing
         self.recorder.note("window_postponed", "A deep window was broken off, since the script's own profiler started.")
         self._record_stall("stop", began, perf_counter_ns())
 
     def break_off(self) -> None:
         """Take no more windows, and throw an open one away."""
-        self._next = None
-        self.is_off = True
-        self._fail("The recording was switched off.")
+        self._next.end("The recording was switched off.")
         if self.is_open and get_ident() == self._thread:
             try:
                 self._close_profile({})
@@ -352,49 +335,51 @@ class DeepWindows:
         """From whatever state, with an open window or a half of one: there will be no further window."""
         profile, self._profile = self._profile, None
         self.is_open = False
-        self._next = None
-        self.is_off = True
-        self._fail(why)
+        self._next.end(why)
         self._marker = self._marked = None
         recorder_module.mirror = None
         if self.modules is not None:
             self.modules.go_away()
-        if profile is not None and torch.autograd.profiler._is_profiler_enabled:
-            self._stop_rest_of(profile)
+        if profile is not None:
+            own_profile.stop_rest(profile, self.sessions)
 
-    def _stop_rest_of(self, profile: Any) -> None:
-        try:
-            with self.sessions.own():
-                profile.stop()
-        except Exception:
-            log.debug("the profiler could not be stopped", exc_info=True)
-            # An interrupt in its stop comes after C++ has stopped and before torch has noted that.
-            torch.autograd.profiler._is_profiler_enabled = False
+    def have_closed(self) -> bool:
+        """Before ``finish`` in another thread: torch's profiler stops only in the training thread, so that has to come
+        to the end of its step. Returns whether it still may: then the hooks have to stay.
+        """
+        if not self.is_open or get_ident() == self._thread:
+            return False
+        self._next.is_off = self._is_ending = True
+        deadline = time.monotonic() + _CLOSE_S
+        while self._thread in sys._current_frames():
+            if self._closed.wait(0.02):
+                return False
+            if time.monotonic() > deadline:
+                self._is_late = True
+                return True
+        return False
 
     def finish(self, steps_done: int, timeout_s: float) -> None:
         """Close an open window and wait for the converters, ``timeout_s`` at most."""
-        self.is_off = True
+        self._next.is_off = True
         if self.is_open:
             self._finish_open(steps_done)
-        elif self._next is not None and not self.taken and self._wanted is None:
+        elif self._next.step is not None and not self.taken and self._next.wanted is None:
             self.recorder.note(
                 "requested_but_absent",
-                f"No deep window: the training ended before step {self._next}, with which it would have begun.",
+                f"No deep window: the recording ended before step {self._next.step}, with which it would have begun.",
             )
-        self._fail("The training ended before the window was complete.")
+        self._next.end("The recording ended before the window was complete.")
         self.handover.finish(timeout_s)
 
     def _finish_open(self, steps_done: int) -> None:
-        self._next = None
         if get_ident() != self._thread:
-            self._profile = None
-            self.is_open = False
-            recorder_module.mirror = None
-            if self.modules is not None:
-                self.modules.go_away()
+            why = "its step had not ended" if self._is_late else "its thread had ended"
             self.recorder.note(
-                "requested_but_absent", "A deep window is missing: it was open when another thread ended the recording."
+                "requested_but_absent", f"A deep window is missing: {why} when another thread ended the recording."
             )
+            if not self._is_late:
+                self._forget()
             return
         try:
             self._probing = False
@@ -405,29 +390,10 @@ class DeepWindows:
             self._interrupted(interrupt)
             raise
 
-
-def _activities() -> list[Any]:
-    """The CPU, and the accelerators that this build can trace and this machine has."""
-    found: list[Any] = [ProfilerActivity.CPU]
-    supported = torch.profiler.supported_activities()
-    for activity, is_available in (("CUDA", torch.cuda.is_available), ("XPU", lambda: torch.xpu.is_available())):
-        member = getattr(ProfilerActivity, activity, None)
-        if member in supported and is_available():
-            found.append(member)
-    return found
-
-
-def _only_a_trace() -> Any:
-    """What spares the profiler making objects of its events, 40 % of stopping it; None before torch 2.13."""
-    try:
-        return torch._C._profiler._ExperimentalConfig(trace_only=True)
-    except (AttributeError, TypeError):
-        return None
-
-
-def _count_events(profile: Any) -> int:
-    """How many events a stopped profiler holds, at 0.6 us an event; 0 where this torch does not tell."""
-    try:
-        return len(profile.profiler.kineto_results.events())
-    except AttributeError:
-        return 0
+    def _forget(self) -> None:
+        """The thread of the open window is gone, and its profiler with it."""
+        self.is_open = False
+        recorder_module.mirror = None
+        if self.modules is not None:
+            self.modules.go_away()
+        own_profile.say_none_runs()
