@@ -11,10 +11,8 @@ from stepscope.analysis.resources import after_gap
 from stepscope.resources import ResourceHistory, SeriesInfo, series_info
 from stepscope.schema import NONE
 
-#: Metrics of one training process; all others are of its host, and every worker there sees the same.
-_OF_PROCESS = frozenset(
-    {"process_cpu", "process_memory", "cgroup_cpu_limit", "cgroup_memory_used", "cgroup_memory_limit"}
-)
+#: Metrics of one training process begin so; all others are of its host, and every worker there sees the same.
+_OF_PROCESS = ("process_", "cgroup_")
 CORE = "cpu_core"
 
 
@@ -73,14 +71,17 @@ def across(histories: Sequence[tuple[str, ResourceHistory]], edges: np.ndarray) 
         for metric, index in history.series():
             if metric == CORE:
                 continue
-            member = (worker,) if metric in _OF_PROCESS else (host, index)
+            member = (worker,) if metric.startswith(_OF_PROCESS) else (host, index)
             known = values.setdefault(metric, {})
             if member not in known:
                 known[member] = on_grid(*history.samples(metric, index), edges)
     bands = []
     for metric in ResourceHistory.in_order(values):
         members = values[metric]
-        of = "processes" if metric in _OF_PROCESS else "hosts" if all(m[1] == NONE for m in members) else "GPUs"
+        if metric.startswith(_OF_PROCESS):
+            of = "processes"
+        else:
+            of = "hosts" if all(m[1] == NONE for m in members) else "GPUs"
         bands.append(_band(metric, of, list(members.values())))
     return bands
 

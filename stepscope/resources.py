@@ -21,7 +21,9 @@ _LATEST = 5
 
 @dataclass(frozen=True)
 class SeriesInfo:
-    """``unit`` is ratio (0..1, or cores: 1 is one core), bytes or bytes_per_s. Series of one ``lane`` share axes."""
+    """``unit`` is ratio (0..1, or cores: 1 is one core), bytes, bytes_per_s, per_s (a rate of what the label says) or
+    number. Series of one ``lane`` share axes.
+    """
 
     id: str
     label: str
@@ -49,6 +51,15 @@ _METRICS = {
     "gpu": ("GPU {i}", "GPU", "ratio", "GPU {i}"),
     "gpu_memory_used": ("GPU {i} used", "GPU memory", "bytes", "GPU {i} memory"),
     "gpu_memory_total": ("GPU {i} total", "GPU memory", "bytes", "GPU {i} memory"),
+    "process_context_switches": ("Context switches", "Scheduling", "per_s", "Scheduling"),
+    "process_migrations": ("Moves to another core", "Scheduling", "per_s", "Scheduling"),
+    "process_page_faults": ("Page faults", "Page faults", "per_s", "Page faults"),
+    "process_cycles": ("Cycles", "Instructions", "per_s", "Instructions"),
+    "process_instructions": ("Instructions", "Instructions", "per_s", "Instructions"),
+    "process_instructions_per_cycle": ("Per cycle", "Instructions per cycle", "number", "Instructions per cycle"),
+    "process_cache_misses": ("Cache", "CPU misses", "per_s", "CPU misses"),
+    "process_branch_misses": ("Branch prediction", "CPU misses", "per_s", "CPU misses"),
+    "process_itlb_misses": ("Instruction TLB", "CPU misses", "per_s", "CPU misses"),
     "memory_used": ("Used", "Memory", "bytes", "Memory"),
     "memory_total": ("Total", "Memory", "bytes", "Memory"),
     "process_memory": ("Training process", "Memory", "bytes", "Process memory"),

@@ -83,6 +83,7 @@ CODES = {
     "monitor_source_failed": "A source of the resource monitor failed; its metrics are missing.",
     "gpu_not_readable": "The monitor cannot read a GPU; it has no samples.",
     "gpu_metric_absent": "A GPU does not give one of its metrics to the monitor.",
+    "cpu_counters_absent": "The monitor was asked for counters of the CPU that it cannot read here.",
 }
 
 #: Header switches of a capture, and the kind of row that each should have brought.

@@ -92,6 +92,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "monitor_source_failed": ("resources",),
     "gpu_not_readable": ("resources",),
     "gpu_metric_absent": ("resources",),
+    "cpu_counters_absent": (),
 }
 
 #: Codes whose count is events that were left out.

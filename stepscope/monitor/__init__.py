@@ -19,9 +19,18 @@ What cannot be measured here is absent, never 0; a counter that goes backwards g
 | ``cgroup_cpu_limit`` | -1 | cores that the cgroup may use; absent without a limit |
 | ``cgroup_memory_limit`` | -1 | bytes; absent without a limit |
 | ``cgroup_memory_used`` | -1 | bytes less the file cache that the kernel can just drop; absent without a limit |
+| ``process_context_switches`` | -1 | switches between threads a second (``STEPSCOPE_CPU_COUNTERS=1``, as all below) |
+| ``process_migrations`` | -1 | moves of a thread to another core a second |
+| ``process_page_faults`` | -1 | page faults a second of its code, not of the kernel for it |
+| ``process_cycles``, ``process_instructions`` | -1 | cycles and instructions of its code, not the kernel's, a second |
+| ``process_instructions_per_cycle`` | -1 | the one divided by the other |
+| ``process_cache_misses`` | -1 | accesses that missed the last cache a second |
+| ``process_branch_misses`` | -1 | branches that were predicted wrongly a second |
+| ``process_itlb_misses`` | -1 | instruction fetches that missed the TLB a second |
 
-The sampler itself is not counted among the children. It ends when the training process does, however that
-ends: the pipe on its standard input closes, or its parent is another one.
+Those from ``process_context_switches`` on are of the training process and its children; where the processor counts
+them by turns, the counts are scaled to the whole time. The sampler itself is not counted among the children. It ends
+when the training process does, however that ends: the pipe on its standard input closes, or its parent is another one.
 """
 
 from __future__ import annotations

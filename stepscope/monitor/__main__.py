@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stepscope.monitor import INTERVALS_MS, PAUSE, RESUME, SET_INTERVAL
 from stepscope.monitor.cgroup import CgroupSource, OomKills
+from stepscope.monitor.counters import VARIABLE, CpuCounters
 from stepscope.monitor.gpu import GpuSource, open_nvml
 from stepscope.monitor.host import CounterSource, CpuSource, MemorySource, disk_counters, network_counters
 from stepscope.monitor.process import ProcessSource
@@ -53,6 +54,8 @@ def _sources(parent: int, notes: Notes) -> list[Source]:
     nvml = open_nvml()
     if nvml is not None:
         makers.append(lambda: GpuSource(nvml, notes))
+    if os.environ.get(VARIABLE, "") not in ("", "0"):
+        makers.append(lambda: CpuCounters(parent, notes))
     sources: list[Source] = []
     for make in makers:
         try:

@@ -43,7 +43,7 @@ _CATEGORY = {
     Kind.DEVICE_ANNOTATION: "gpu_user_annotation",
     Kind.MEMORY: "cpu_instant_event",
 }
-_UNITS = {"bytes_per_s": "bytes/s"}
+_UNITS = {"bytes_per_s": "bytes/s", "per_s": "1/s"}
 _IDS = {"correlation": "correlation", "external_id": "External id", "stream": "stream", "device": "device"}
 _COUNTED = ("correlation", "External id")
 #: A spreadsheet takes texts that begin so for formulas, and names of traces are anybody's.

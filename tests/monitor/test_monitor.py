@@ -12,6 +12,7 @@ import pytest
 
 from stepscope.errors import StepscopeError
 from stepscope.monitor import start_monitor
+from stepscope.monitor.counters import EVENTS
 from stepscope.schema import MONITOR_SCHEMA
 from stepscope.store import RunFolder, WorkerFolder, read_stream
 
@@ -64,7 +65,8 @@ def test_samples_of_a_real_run(folder):
     assert cores == set(range(len(psutil.cpu_times(percpu=True))))
 
 
-def test_a_pause_takes_no_samples_and_writes_the_ones_before(folder):
+def test_a_pause_takes_no_samples_and_writes_the_ones_before(folder, monkeypatch):
+    monkeypatch.setenv("STEPSCOPE_CPU_COUNTERS", "1")
     monitor = start_monitor(folder, 100)
     wait_until(lambda: samples(folder))
     monitor.pause()
@@ -75,6 +77,8 @@ def test_a_pause_takes_no_samples_and_writes_the_ones_before(folder):
     monitor.resume()
     wait_until(lambda: len(samples(folder)) > last)
     monitor.stop()
+    counted = {row["metric"] for row in samples(folder)} & {event.metric for event in EVENTS}
+    assert counted or {note.code for note in monitor.notes()} == {"cpu_counters_absent"}
 
 
 TRAINING = """

@@ -423,7 +423,7 @@ export interface OverviewAnswer {
   complete: boolean[];
 }
 
-export type SeriesUnit = "ratio" | "bytes" | "bytes_per_s";
+export type SeriesUnit = "ratio" | "bytes" | "bytes_per_s" | "per_s" | "number";
 
 export interface Series {
   id: string;

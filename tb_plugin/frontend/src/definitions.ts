@@ -90,6 +90,15 @@ export const DEFINITIONS = {
     CPU: "CPU time used by any process, all cores of the host together, as a share of their capacity; I/O wait is time in which a core was idle while I/O was outstanding (Linux). A sample stands for the time since the one before it; a point is the mean of its samples, the band reaches from the least to the largest.",
     "Process CPU":
       "Cores that the training process and its children kept busy: 1 is one core. Dashed: what the container's limit allows.",
+    Scheduling:
+      "How often the threads of the training process and its children were switched, and moved to another core.",
+    "Page faults":
+      "Page faults a second of the code of the training process and its children, not of the kernel for it.",
+    Instructions:
+      "Cycles and instructions a second of the code of the training process and its children, not of the kernel for it. Where the processor counts by turns, scaled to the whole time.",
+    "Instructions per cycle": "Instructions divided by cycles: low where the code waits for memory.",
+    "CPU misses":
+      "Accesses that missed the last cache, branches that were predicted wrongly and instruction fetches that missed the TLB, a second.",
     GPU: "Share of the driver's own sampling period in which at least one kernel ran. GPUs have the numbers of the driver (NVML), which CUDA_VISIBLE_DEVICES does not change.",
     "GPU memory":
       "Memory of the GPU in use by any process, as the driver reports it, which numbers the GPUs. Dashed: what it has.",

@@ -1,5 +1,7 @@
 // Numbers to text: durations, sizes, ratios. Every function takes null for "not measured" and answers a dash, never 0.
 
+import type { SeriesUnit } from "./api";
+
 export const DASH = "—";
 
 /** Three significant digits, without an exponent: 1234 -> "1,234", 12.34 -> "12.3", 1.2 -> "1.20". */
@@ -94,9 +96,19 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 }
 
 /** A series value by the unit of its series. */
-export function quantity(value: number | null | undefined, unit: "ratio" | "bytes" | "bytes_per_s"): string {
+export function quantity(value: number | null | undefined, unit: SeriesUnit): string {
   if (unit === "ratio") return percent(value);
-  return unit === "bytes" ? bytes(value) : rate(value);
+  if (unit === "bytes") return bytes(value);
+  if (unit === "bytes_per_s") return rate(value);
+  if (value == null || Number.isNaN(value)) return DASH;
+  return unit === "number" ? digits(value) : perSecond(value);
+}
+
+/** How often something happens. */
+function perSecond(times: number): string {
+  if (times < 1000) return `${digits(times)}/s`;
+  const [value, unit] = pick(times / 1000, 1000, ["k", "M", "G", "T"]);
+  return `${digits(value)} ${unit}/s`;
 }
 
 /** Milliseconds since something happened, coarse: "just now", "4 s ago", "3 min ago", "2 days ago". */

@@ -75,6 +75,14 @@ test("exact values and fixed milliseconds", () => {
   assert.equal(milliseconds(23_000), "0.023");
 });
 
+test("values of series by their unit", () => {
+  assert.equal(quantity(0.5, "ratio"), "50.0 %");
+  assert.equal(quantity(103.2, "per_s"), "103/s");
+  assert.equal(quantity(2_480_000_000, "per_s"), "2.48 G/s");
+  assert.equal(quantity(1.234, "number"), "1.23");
+  assert.equal(quantity(null, "per_s"), "—");
+});
+
 test("counts, plurals, ages, ranges", () => {
   assert.equal(count(2310), "2,310");
   assert.equal(plural(1, "step"), "1 step");

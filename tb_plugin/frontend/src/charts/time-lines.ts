@@ -13,7 +13,7 @@ export const RIGHT = 14;
 export const AXIS = 20; // pixels below it
 const TOP = 5;
 
-export type ChartUnit = "ratio" | "cores" | "bytes" | "bytes_per_s";
+export type ChartUnit = SeriesUnit | "cores";
 
 /** The unit of a series: of some, 1 is one core. */
 export const unitOf = (unit: SeriesUnit, group: string): ChartUnit =>
@@ -96,7 +96,8 @@ export function scaleOf(lines: readonly Line[]): { most: number; step: number } 
   const unit = lines[0]?.unit ?? "ratio";
   if (unit === "ratio") return { most: Math.max(1, used), step: 0.5 };
   const most =
-    Math.max(limit > 0 && limit <= Math.max(used, 1e-9) * 4 ? limit : 0, used) || (unit === "cores" ? 1 : 1000);
+    Math.max(limit > 0 && limit <= Math.max(used, 1e-9) * 4 ? limit : 0, used) ||
+    (unit === "cores" || unit === "number" ? 1 : 1000);
   const base = unit === "bytes" ? 1024 ** Math.floor(Math.log2(most) / 10) : 10 ** Math.floor(Math.log10(most));
   const step = (STEPS.find((n) => most / (n * base) <= 2.5) ?? 500) * base;
   return { most: Math.ceil(most / step - 1e-9) * step, step };

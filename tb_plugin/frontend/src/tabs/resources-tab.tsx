@@ -183,14 +183,16 @@ export const isLimit = (id: string) => /(_total|_limit)(\.|$)/.test(id);
 
 /** The points of lines as a table. */
 export function linesData(lines: readonly Line[]): CardData {
-  const unit = lines[0]?.unit === "cores" ? "number" : (lines[0]?.unit ?? "number");
+  const of = lines[0]?.unit ?? "number";
+  const unit = of === "cores" || of === "per_s" ? "number" : of;
+  const each = of === "per_s" ? " a second" : "";
   return {
     columns: [
       { label: "Of", unit: "text" },
       { label: "Time", unit: "ns", title: "Since the beginning of the timeline." },
-      { label: "Mean", unit, title: "Of the samples that the point stands for." },
-      { label: "Lowest", unit },
-      { label: "Highest", unit },
+      { label: `Mean${each}`, unit, title: "Of the samples that the point stands for." },
+      { label: `Lowest${each}`, unit },
+      { label: `Highest${each}`, unit },
     ],
     rows: lines.flatMap((line) =>
       line.t.map((t, i) => [line.name, t, line.value[i], line.low?.[i] ?? null, line.high?.[i] ?? null]),
