@@ -5,7 +5,7 @@
   response-<id>-<digest>.json       what a worker says to it (the digest is its id's); replaced as it goes on
 
 No port is opened. Whoever may write to the run folder may ask. The files are data of a strict form and a bounded
-size, and nothing in them is executed or joined to a path. The writer thread of the recorder looks twice a second.
+size, and nothing in them is executed or joined to a path. The writer thread of the recorder looks at each write.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from threading import get_ident
+from threading import Event, get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -41,6 +41,7 @@ class PythonMarks:
         until: ``next_step`` ends no step of this number or above.
         limit: steps that are kept at most until they are taken.
         most: marks after which ``end`` refuses.
+        awaited: the key, this very object, that ``wait`` waits for.
     """
 
     def __init__(self) -> None:
@@ -50,6 +51,8 @@ class PythonMarks:
         self.sample_ns = 0
         self.until = 0
         self.limit = 200_000
+        self.awaited: Key | None = None
+        self._waiting: Event | None = None
         self._most = 256
         self._entries: list[Any] = []  # keys and times in turn
         self._pattern: Any = None
@@ -60,6 +63,7 @@ class PythonMarks:
     def put(self, key: Key, at_ns: int) -> None:
         """Mark in any mode, for any thread."""
         self._entries += (key, at_ns)
+        self._tell(key)
 
     def begin(self, key: Key) -> bool:
         """Mark the begin of something now. False, and no mark, where the mode or the thread do not fit."""
@@ -141,9 +145,22 @@ class PythonMarks:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the next mark ``awaited``; whether it came in this time. For one thread, without the GIL."""
+        self._waiting = Event()
+        try:
+            return self._waiting.wait(timeout_s)
+        finally:
+            self._waiting = None
+
+    def _tell(self, key: Key) -> None:
+        if key is self.awaited and (waiting := self._waiting) is not None:
+            waiting.set()
+
     def _mark(self, key: Key) -> bool:
         now = perf_counter_ns()
         self._entries += (key, now)
+        self._tell(key)
         if self.mode == SAMPLED:
             self.sample_ns += perf_counter_ns() - now
         return True

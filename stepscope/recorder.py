@@ -1,4 +1,4 @@
-"""The always-on recorder of one training process: hooks append spans, a thread writes them every half second.
+"""The always-on recorder of one training process: hooks append spans, a thread writes them each 0.7 s.
 
 A hook costs one tuple and one ``deque.append`` (both atomic under the GIL and without it), or less where it is a
 source with a store of its own. Nothing here raises into the caller: a recorder that cannot go on switches itself off,
@@ -36,8 +36,10 @@ from stepscope.store import RunFolder, StreamWriter, WorkerFolder
 
 log = logging.getLogger("stepscope")
 
-#: Seconds between two writes: what a SIGKILL can lose, and half of what is promised.
-FLUSH_S = 0.5
+#: Seconds between two writes: with the wait below what a SIGKILL can lose, of the one second that is promised.
+FLUSH_S = 0.7
+#: Seconds that a write waits for a moment in which the training does not need Python's lock.
+QUIET_S = 0.1
 #: Spans held in memory while the disk does not answer; about 200 MB. Later ones are dropped and counted.
 MAX_PENDING = 1_000_000
 
@@ -113,7 +115,7 @@ class Recorder:
         }
         # (kind, name, start_ns, dur_ns, step, tid, args), or what makes such rows: (function, its args, tid)
         self._pending: deque[tuple[Any, ...]] = deque()
-        #: Called on the writer thread after each write, twice a second; one that raises is left out from then on.
+        #: Called on the writer thread after each write; one that raises is left out from then on.
         self.each_round: list[Callable[[], None]] = []
         #: Called with the spans of each write; else like the former.
         self.observers: list[Callable[[Columns], None]] = []
@@ -123,6 +125,8 @@ class Recorder:
         self.regions: Any = None if extension is None else extension.Spans()
         if self.regions is not None:
             self.regions.limit = MAX_PENDING
+        #: Waits for a moment in which the training runs without Python's lock for a while, so many seconds at most.
+        self.quiet_moment: Callable[[float], object] | None = None
         #: Called on the writer thread before ``stop`` closes the files.
         self.at_end: list[Callable[[], None]] = []
         self._dropped = 0
@@ -301,7 +305,8 @@ class Recorder:
 
     def _flush_loop(self) -> None:
         while True:
-            self._wake.wait(FLUSH_S)
+            if not self._wake.wait(FLUSH_S) and self.quiet_moment is not None:
+                self.quiet_moment(QUIET_S)
             self._wake.clear()
             if self._ending:
                 break

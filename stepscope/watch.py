@@ -47,7 +47,7 @@ class Watch:
         self._beat_s = time.monotonic()
 
     def look(self) -> None:
-        """To be called twice a second by the writer thread."""
+        """To be called after each write by the writer thread."""
         now = perf_counter_ns()
         activity = self._activity()
         if activity != self._latest:

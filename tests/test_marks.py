@@ -210,3 +210,18 @@ def test_both_give_the_same_answers(calls):
         return answers
 
     assert play(extension.Marks()) == play(PythonMarks())
+
+
+def test_one_can_wait_for_a_mark(marks):
+    marks.awaited = KEYS[2]
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(marks.wait(60.0)))
+    waiting.start()
+    while waiting.is_alive():
+        marks.put((2, None), 1)  # an equal key is not the one that is waited for
+        marks.put(KEYS[0], 2)
+        assert not found
+        marks.put(KEYS[2], 3)
+        waiting.join(0.001)
+    assert found == [True]
+    assert marks.wait(0.0) is False  # those before do not count

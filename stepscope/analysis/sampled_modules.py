@@ -18,7 +18,7 @@ from stepscope.schema import NONE, Events, Kind
 class SampledModule:
     """Host time of one module's forward calls in the sampled steps of the always-on stream.
 
-    Two steps in 50 are sampled, fewer of short ones.
+    Two steps in 50 are sampled, in 500 where steps are short.
 
     Sums over the sampled steps. On a GPU, host time is what launching takes. Calls that a backward pass makes anew
     (checkpoints) are left out; code inside a compiled region has no calls, the region is one module. The list is

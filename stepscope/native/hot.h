@@ -1,5 +1,6 @@
 // What training code runs through in each step, for the Python module stepscope._hot. By the stable ABI; every
-// function here is called with the GIL held, which is what makes each of them one indivisible step.
+// function here is called with the GIL held and keeps it, but for Marks.wait: that makes each of them one indivisible
+// step.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -1,4 +1,5 @@
 // Marks: the same as stepscope.marks.PythonMarks, which says what each part is for.
+#include <atomic>
 #include <new>
 #include <utility>
 #include <vector>
@@ -21,7 +22,33 @@ struct Chunk {
   std::vector<int64_t> times;
 };
 
+// One thread that waits, without the GIL, for the awaited mark. Python's own lock, as it is nothing to a forked child.
+struct Waiter {
+  PyThread_type_lock lock = PyThread_allocate_lock();
+  std::atomic<bool> waits{false};
+
+  Waiter() {
+    if (lock != nullptr) PyThread_acquire_lock(lock, NOWAIT_LOCK);
+  }
+  ~Waiter() {
+    if (lock != nullptr) PyThread_free_lock(lock);
+  }
+  void tell() {
+    if (waits.load(std::memory_order_relaxed) && waits.exchange(false)) PyThread_release_lock(lock);
+  }
+  bool wait(double seconds) {
+    if (lock == nullptr) return false;
+    waits = true;
+    const auto microseconds = static_cast<PY_TIMEOUT_T>(seconds * 1e6);
+    if (PyThread_acquire_lock_timed(lock, microseconds, 0) == PY_LOCK_ACQUIRED) return true;
+    if (waits.exchange(false)) return false;
+    PyThread_acquire_lock(lock, WAIT_LOCK);  // the mark came in this moment
+    return true;
+  }
+};
+
 struct State {
+  Waiter waiter;
   std::vector<Entry> entries;
   std::vector<PyObject*> expected;
   std::vector<Chunk> chunks;
@@ -58,6 +85,7 @@ struct Marks {
   long long kept;
   long long limit;
   Py_ssize_t most;
+  PyObject* awaited;
   State* state;
 };
 
@@ -85,6 +113,7 @@ bool push(Marks* self, PyObject* key, int64_t at) {
     return false;
   }
   Py_INCREF(key);
+  if (key == self->awaited) self->state->waiter.tell();
   return true;
 }
 
@@ -223,6 +252,16 @@ PyObject* clear(PyObject* object, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* wait(PyObject* object, PyObject* timeout) {
+  const double seconds = PyFloat_AsDouble(timeout);
+  if (seconds == -1.0 && PyErr_Occurred()) return nullptr;
+  bool came;
+  Py_BEGIN_ALLOW_THREADS;
+  came = as_marks(object)->state->waiter.wait(seconds);
+  Py_END_ALLOW_THREADS;
+  return PyBool_FromLong(came);
+}
+
 PyObject* entries(PyObject* object, PyObject*) {
   PyObject* list = PyList_New(0);
   if (list == nullptr) return nullptr;
@@ -281,6 +320,7 @@ PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
 int traverse(PyObject* object, visitproc visit, void* arg) {
   const State* state = as_marks(object)->state;
   Py_VISIT(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  Py_VISIT(as_marks(object)->awaited);
   if (state == nullptr) return 0;
   for (const Entry& entry : state->entries) Py_VISIT(entry.key);
   for (PyObject* key : state->expected) Py_VISIT(key);
@@ -290,6 +330,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) {
 }
 
 int clear_references(PyObject* object) {
+  Py_CLEAR(as_marks(object)->awaited);
   State* state = as_marks(object)->state;
   if (state == nullptr) return 0;
   std::vector<Entry> entries;
@@ -318,6 +359,7 @@ PyMethodDef methods[] = {
     {"expect", as_method(expect), METH_VARARGS, nullptr},
     {"forget", as_method(forget), METH_NOARGS, nullptr},
     {"clear", as_method(clear), METH_NOARGS, nullptr},
+    {"wait", as_method(wait), METH_O, nullptr},
     {"entries", as_method(entries), METH_NOARGS, nullptr},
     {"take", as_method(take), METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
@@ -331,6 +373,7 @@ PyMemberDef members[] = {
     {"sample_ns", T_LONGLONG, offsetof(Marks, sample_ns), 0, nullptr},
     {"until", T_LONGLONG, offsetof(Marks, until), 0, nullptr},
     {"limit", T_LONGLONG, offsetof(Marks, limit), 0, nullptr},
+    {"awaited", T_OBJECT, offsetof(Marks, awaited), 0, nullptr},
     {nullptr, 0, 0, 0, nullptr},
 };
 

@@ -23,6 +23,8 @@ _SCHEMA_BYTES = 16_384
 
 #: How each message begins (Arrow IPC format, "encapsulated messages"); the size of its metadata follows.
 _BEGIN = b"\xff\xff\xff\xff"
+#: How a stream ends.
+_END = _BEGIN + bytes(4)
 
 # What pyarrow raises on bytes that are no message: a damaged length is a failed allocation.
 _UNREADABLE = (pa.ArrowException, OSError, MemoryError)
@@ -38,27 +40,39 @@ class StreamWriter:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.schema = schema
         self._file = open(path, "xb", buffering=0)  # noqa: SIM115  kept open until close()
-        self._sink = pa.PythonFile(self._file, mode="w")
         self._is_packed = schema.equals(LIVE_SCHEMA)
-        self._writer = pa.ipc.new_stream(
-            self._sink, packing.PACKED_SCHEMA if self._is_packed else schema, options=_OPTIONS
-        )
+        self._stored = packing.PACKED_SCHEMA if self._is_packed else schema
+        self._write(self._stored.serialize())
 
     def append(self, columns: Mapping[str, Sequence[Any] | pa.Array]) -> None:
         """One batch: a column of equal length for each field of the schema; of names in a packed one a dictionary."""
         arrays = {field.name: _array(columns[field.name], field.type) for field in self.schema}
         batch = packing.pack(arrays) if self._is_packed else pa.record_batch(list(arrays.values()), schema=self.schema)
         if batch.num_rows:
-            self._writer.write_batch(batch)
+            self._write(_serialized(batch))
 
     def close(self) -> None:
         try:
-            self._writer.close()
+            self._write(_END)
         finally:
             self._file.close()
 
+    def _write(self, data: bytes | pa.Buffer) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+
     def tell(self) -> int:
         return os.fstat(self._file.fileno()).st_size
+
+
+def _serialized(batch: pa.RecordBatch) -> pa.Buffer:
+    """A batch as its message, to be written at once: pyarrow makes 30 writes of it, each a call into Python."""
+    sink = pa.BufferOutputStream()
+    writer = pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS)
+    begin = sink.tell()  # behind the schema, which the file has already
+    writer.write_batch(batch)
+    return sink.getvalue()[begin:]
 
 
 def _array(column: Sequence[Any] | pa.Array, dtype: pa.DataType) -> pa.Array:

@@ -76,11 +76,12 @@ _INSIDE: tuple[frozenset[int], ...] = (
 
 #: Entries, two a mark, that are kept at most before they are worked off, where nothing else makes that happen.
 MAX_ENTRIES = 2 * 256
-#: After so many steps one is worked out in full again, regular or not. Such a step costs 0.1 ms, and short ones would
-#: feel that: it is up to the other number of steps for those, as long as the checks are no further apart than the time.
-_CHECK_EVERY, _CHECK_EVERY_AT_MOST, _CHECK_EVERY_NS = 16, 512, 100_000_000
+#: After so many steps one is worked out in full again, regular or not. Such a step costs 0.1 ms, and the slowest steps
+#: in a hundred are not to be ours: short ones take up to the other number, as long as the checks are no further apart
+#: than the time.
+_CHECK_EVERY, _CHECK_EVERY_AT_MOST, _CHECK_EVERY_NS = 16, 2048, 2_000_000_000
 #: The hooks time themselves from one check to the next, once in so many.
-_SAMPLE_EVERY = 8
+_SAMPLE_EVERY = 4
 
 
 class Loop:
@@ -118,9 +119,13 @@ class Loop:
         self._next_check = _CHECK_EVERY
         self._checked = 0  # checks so far; the number of the step and the time of the latest
         self._checked_number, self._checked_ns = 0, began
+        self.step_ns = 0  # mean time of a step between the latest two checks, 0 before them
         self._sampled = False
         self._sample_start = 0
         recorder.sources.append(self._regular_steps)
+        # A backward runs in C++ without Python's lock: a write then delays no step.
+        self.marks.awaited = BACKWARD_BEGIN
+        recorder.quiet_moment = self.marks.wait
 
     @property
     def thread(self) -> int:
@@ -485,13 +490,13 @@ class Loop:
         self.marks.until = int(min(self._next_check, self.windows.quiet_until)) - 1
         return perf_counter_ns() if stalled else now
 
-    def _check_interval(self, step_ns: int) -> int:
-        """Steps to the next check, in units of ``_CHECK_EVERY``; it grows with the number of checks."""
-        most = min(self._checked, _CHECK_EVERY_AT_MOST // _CHECK_EVERY)
-        return max(1, min(most, _CHECK_EVERY_NS // max(step_ns, 1) // _CHECK_EVERY))
+    def _check_interval(self) -> int:
+        """Steps to the next check, in units of ``_CHECK_EVERY``; the first checks of a run lie close together."""
+        most = min(1 << min(self._checked - 1, 30), _CHECK_EVERY_AT_MOST // _CHECK_EVERY)
+        return max(1, min(most, _CHECK_EVERY_NS // max(self.step_ns, 1) // _CHECK_EVERY))
 
     def _check(self, number: int, now: int) -> None:
-        step_ns = (now - self._checked_ns) // max(number - self._checked_number, 1)
+        self.step_ns = (now - self._checked_ns) // max(number - self._checked_number, 1)
         self._checked_number, self._checked_ns = number, now
         if self._sampled:
             self.hook_ns.append(self.marks.sample_ns // (number - self._sample_start))
@@ -499,6 +504,6 @@ class Loop:
         self._sampled = self._checked % _SAMPLE_EVERY == 1
         self.marks.sample_ns = 0
         self._sample_start = number
-        self._next_check = (number // _CHECK_EVERY + self._check_interval(step_ns)) * _CHECK_EVERY
+        self._next_check = (number // _CHECK_EVERY + self._check_interval()) * _CHECK_EVERY
         for check in self.checks:
             check()

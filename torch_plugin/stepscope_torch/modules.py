@@ -20,19 +20,24 @@ from stepscope_torch.part import Failed, Part
 
 #: Steps of a sample.
 STEPS = 2
-#: Steps from one sample to the next, where the user does not say.
-EVERY = 50
+#: Steps from one sample to the next, where the user does not say: the other number where a step of a sample, which
+#: costs so much and so much for each call, is longer by more than one in a hundred.
+EVERY, EVERY_OF_SHORT = 50, 500
+_STEP_NS, _CALL_NS = 100_000, 2_000
 #: Calls in one step above which its sample is thrown away: a module called for each token, say.
 MAX_CALLS = 20_000
 _MODULE = int(Kind.MODULE)
 
 
 class ModuleTimes(Part):
-    """The calls of all modules in ``STEPS`` steps of about ``every``, as rows of kind MODULE."""
+    """The calls of all modules in ``STEPS`` steps of about ``every``, as rows of kind MODULE.
+
+    Where ``every`` is None it is ``EVERY``, or ``EVERY_OF_SHORT`` where steps are.
+    """
 
     name = "modules"
 
-    def __init__(self, loop: Loop, failed: Failed, roots: Roots, every: int) -> None:
+    def __init__(self, loop: Loop, failed: Failed, roots: Roots, every: int | None) -> None:
         super().__init__(loop, failed)
         self.every = every
         self._roots = roots
@@ -41,6 +46,7 @@ class ModuleTimes(Part):
         self._calls: list[tuple[int, int, int]] = []  # place in _names, begin, end
         self._first = 0  # the step with which the sample begins, or the next one will
         self._number = 0  # the step that is open
+        self._most_calls = 0  # in a step of a sample
 
     def install(self) -> None:
         self.loop.checks.append(self._maybe_begin)
@@ -90,6 +96,7 @@ class ModuleTimes(Part):
         """What was called belongs to the step that has ended, if one has; validation is not sampled."""
         number = self.loop.tracker.number
         calls = self._calls
+        self._most_calls = max(self._most_calls, len(calls))
         if number > self._number and calls and self.live:
             if len(calls) > MAX_CALLS:
                 self.loop.recorder.note("dropped_spans", "A step called modules too often to sample them.", len(calls))
@@ -100,8 +107,12 @@ class ModuleTimes(Part):
         if self.live and number < self._first + STEPS and not self._window_is_near(number):
             return True
         self._leave()
-        self._first += self.every
+        self._first += self.every or self._usual_interval()
         return False
+
+    def _usual_interval(self) -> int:
+        cost_ns = _STEP_NS + _CALL_NS * self._most_calls
+        return EVERY if cost_ns * 100 < self.loop.step_ns else EVERY_OF_SHORT
 
     def _leave(self) -> None:
         for entrance in self._entrances:

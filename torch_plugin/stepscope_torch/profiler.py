@@ -63,9 +63,9 @@ class Profiler:
         metadata: anything worth knowing about the run, such as hyperparameters; shown with it. Of all ranks and
             all recordings into the same folder the first one's stays.
         record_shapes, with_stack, profile_memory: what deep windows hold besides, as torch.profiler has them.
-        modules: times of the model's modules: host times of two steps in 50 (in N steps, for a number N of at
-            least 16; fewer of steps below 6 ms), and with their operators and kernels in deep windows. False for
-            neither.
+        modules: times of the model's modules: host times of two steps in 50, in 500 where a step is so short that the
+            sample would make it longer by 1 % (in N steps, for a number N of at least 16; fewer of steps below
+            40 ms), and with their operators and kernels in deep windows. False for neither.
         flight_recorder: whether deep windows open by themselves after slow steps and losses that are no numbers; a
             ``stepscope.flight.FlightPlan`` says how many. Default: where ``schedule`` has windows at all.
         overhead_budget: share of the training's time that recording may take; above it, judged every 10 s, it gives
@@ -107,7 +107,7 @@ class Profiler:
             "with_stack": with_stack,
             "profile_memory": profile_memory,
         }
-        self.modules_every = EVERY if modules is True else int(modules)
+        self.modules_every = None if modules is True else int(modules)
         self.flight_plan = as_flight_plan(flight_recorder, self.schedule.windows > 0)
         self.overhead_budget = overhead_budget
         self._attended: Attended | None = None
@@ -235,7 +235,7 @@ class Profiler:
         self._recorder = recorder
         self._sessions = Sessions()
         scopes = None  # with_stack shows modules by itself
-        if self.modules_every and not self.window_options["with_stack"]:
+        if self.modules_every != 0 and not self.window_options["with_stack"]:
             scopes = ModuleScopes(lambda: forward.modules)
         self._windows = DeepWindows(recorder, self.schedule, self.window_options, self._sessions, scopes)
         self._loop = loop = Loop(recorder, self._windows)
@@ -249,7 +249,7 @@ class Profiler:
             Backward(loop, self._part_failed),
             OptimizerStep(loop, self._part_failed, self.optimizers),
         ]
-        if self.modules_every:
+        if self.modules_every != 0:
             self._parts.append(ModuleTimes(loop, self._part_failed, lambda: forward.modules, self.modules_every))
         if torch.cuda.is_available():
             self._parts.append(DevicePhases(loop, self._part_failed, lambda: forward.modules))
@@ -281,7 +281,7 @@ class Profiler:
         return {
             "schedule": {name: getattr(plan, name) for name in plan.__dataclass_fields__},
             "monitor_interval_ms": self.monitor_interval_ms or None,
-            "modules_every": self.modules_every or None,
+            "modules_every": EVERY if self.modules_every is None else self.modules_every or None,
             **self.window_options,
         }
 
