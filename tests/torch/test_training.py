@@ -126,6 +126,25 @@ def test_a_loop_without_a_loader(tmp_path):
     assert "input_wait" not in recording.meta["phases"]
 
 
+@pytest.mark.parametrize("evaluates", [False, True])
+def test_a_loop_without_a_loader_whose_model_is_not_given(tmp_path, evaluates):
+    """The second step begins with a call of the model, in the middle of which its modules come to be known."""
+    model = make_model()
+    optimizer = make_optimizer(model)
+    x = torch.ones(4, 8)
+    with profiler(tmp_path):
+        for _ in range(4):
+            if evaluates:
+                with torch.no_grad():
+                    model(x)
+            train_step(model, optimizer, x, x.sum(1, keepdim=True))
+    recording = read(tmp_path)
+    assert recording.codes() == []
+    for step in range(4):
+        assert recording.phases_of(step) == ["forward", "backward", "optimizer"]
+    assert recording.phases()["validation"] == (4 if evaluates else 0)
+
+
 def test_a_closure_runs_forward_and_backward_inside_the_optimizer(tmp_path):
     model = make_model()
     optimizer = torch.optim.LBFGS(model.parameters(), max_iter=2)

@@ -32,6 +32,8 @@ class Forward(Part):
         self._not_found = not_found
         self._found: list[torch.nn.Module] = []
         self._global_handles: list[Any] = []
+        self._beginning: torch.nn.Module | None = None  # whose hook runs right now
+        self._last: torch.nn.Module | None = None  # whose call is still open when the search ends
         self._entrances: list[Entrance] = []
         self._steps_before = 0
 
@@ -44,7 +46,7 @@ class Forward(Part):
         self.loop.checks.append(self._enter_again)
 
     def remove(self) -> None:
-        self._end_search()
+        self._remove_hooks()
         super().remove()
         for entrance in self._entrances:
             entrance.remove()
@@ -60,15 +62,20 @@ class Forward(Part):
         tracker = self.loop.tracker
         if tracker.steps == self._steps_before or not self.live:
             return self.live
+        if self._is_ending:
+            self._remove_hooks()
+            return False
         self._steps_before = tracker.steps
         try:
             if self._global_handles:
+                self._last = self._beginning
                 found = self._end_search()
                 for module in found:
                     self._enter(module)
                 if not found:
                     self._not_found()
-            elif FORWARD not in tracker.phases_seen and not self._enter_again():
+                return self._is_ending
+            if FORWARD not in tracker.phases_seen and not self._enter_again():
                 self._search()  # what the loop calls is a wrapper around it
                 return True
         except Exception as error:
@@ -110,11 +117,24 @@ class Forward(Part):
         ]
 
     def _end_search(self) -> list[torch.nn.Module]:
+        """What was found. Where the call of a module has just ended the step, the hook of its end stays for it."""
+        if self._last is None:
+            self._remove_hooks()
+        else:
+            self._global_handles.pop(0).remove()
+        found, self._found = self._found, []
+        return found
+
+    def _remove_hooks(self) -> None:
         for handle in self._global_handles:
             handle.remove()
         self._global_handles = []
-        found, self._found = self._found, []
-        return found
+        self._last = None
+
+    @property
+    def _is_ending(self) -> bool:
+        """Whether the search is over but for the end of a call."""
+        return len(self._global_handles) == 1
 
     def _search_begin(self, module: torch.nn.Module, args: Any) -> None:
         if is_compiling() or not self.live:
@@ -129,11 +149,15 @@ class Forward(Part):
                     self._found.append(module)
         except Exception as error:
             self.fail(error)
+        self._beginning = module
         self.begin(module)
+        self._beginning = None
 
     def _search_end(self, module: torch.nn.Module, args: Any, output: Any) -> None:
-        if not is_compiling() and module is not self.model:
-            self.end(module)
+        if is_compiling() or module is self.model or (self._is_ending and module is not self._last):
+            return
+        self._last = None
+        self.end(module)
 
     def begin(self, module: torch.nn.Module) -> bool:
         """False where the call is not the training loop's."""
