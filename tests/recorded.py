@@ -10,10 +10,13 @@ theirs. Nothing reaches the files before ``flush``.
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from stepscope.runs import open_run
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Kind, Window
 from stepscope.store import RunFolder, StreamWriter, write_window
 from tests.builders import T0_NS, TraceBuilder
@@ -103,6 +106,12 @@ class RecordedRun:
         )
         return self
 
+    def alive(self) -> RecordedRun:
+        """It goes on writing, however long the test takes: a job counts as live for 10 s after it last wrote."""
+        later = time.time() + 3600
+        os.utime(self.folder.path / "worker.json", (later, later))
+        return self
+
     def window(self, trace: TraceBuilder | Window) -> RecordedRun:
         """A finished deep window."""
         write_window(self.folder.new_window(), trace if isinstance(trace, Window) else trace.window())
@@ -114,3 +123,13 @@ class RecordedRun:
         self.meta["ended_ns"] = T0_NS + at_us * 1000
         self.folder.write_meta(self.meta)
         return self
+
+
+def wait_for_samples(run: Path) -> None:
+    """Until the monitor of the only worker has written: its process starts late on a busy machine, and is not waited
+    for when the recording ends."""
+    (worker,) = open_run(run).workers
+    deadline = time.monotonic() + 180
+    while worker.monitor() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

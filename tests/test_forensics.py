@@ -123,7 +123,7 @@ def small_group():
             continue
         (group / limit).write_text("150000000")
         yield group
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while (group / "cgroup.procs").read_text() and time.monotonic() < deadline:  # its sampler ends by itself
             time.sleep(0.05)
         group.rmdir()
@@ -134,7 +134,7 @@ def small_group():
 def test_the_kernel_ends_a_training_for_want_of_memory(tmp_path, small_group):
     done = subprocess.run([sys.executable, "-c", TAKES_ALL, tmp_path / "run", small_group], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while "for want of memory" not in only(tmp_path / "run").detail and time.monotonic() < deadline:
         time.sleep(0.05)
     worker = only(tmp_path / "run")
@@ -168,9 +168,11 @@ def watched(tmp_path):
 
 def test_what_is_open_for_a_while_is_told(watched):
     assert watched.open("forward", 0.1) is None
+    began_ns = time.time_ns()
     told = watched.open("backward", 3)
     assert (told["step"], told["phase"], told["stack"]) == (7, "backward", None)
-    assert abs(told["since_ns"] - (time.time_ns() - 3_000_000_000)) < 2_000_000_000
+    slack_ns = 100_000_000  # of the clocks
+    assert began_ns - slack_ns <= told["since_ns"] + 3_000_000_000 <= time.time_ns() + slack_ns
 
 
 def test_what_is_open_for_long_is_told_with_the_stack(watched):

@@ -8,7 +8,8 @@ from tests.torch.training import TRAINING_PHASES, make_loader, make_model, make_
 
 accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
 
-OPTIONS = {"schedule": False, "monitor_interval_ms": None}
+#: Without a budget: on a busy machine a test may take the 10 s after which it is judged.
+OPTIONS = {"schedule": False, "monitor_interval_ms": None, "overhead_budget": None}
 
 
 def train(run=None, accumulate=1, **options):

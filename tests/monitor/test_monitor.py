@@ -23,7 +23,7 @@ def folder(tmp_path):
 
 
 def wait_until(condition):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         time.sleep(0.02)

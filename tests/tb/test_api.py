@@ -40,7 +40,7 @@ def get(api: Api, route: str, status: int = 200, **query: Any) -> Any:
 
 def ask(api: Api, route: str, **query: Any) -> Answer:
     texts = {k: str(v) for k, v in query.items()}
-    for _ in range(300):
+    for _ in range(3600):  # an import runs at low priority
         answer = api.answer(route, texts)
         if answer.status != 202:
             return answer
@@ -127,7 +127,7 @@ def test_an_imported_file_tells_its_rank(tmp_path: Path) -> None:
 
 
 def test_a_running_job_is_live_and_what_is_damaged_is_told(tmp_path: Path) -> None:
-    RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
+    RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush().alive()
     broken = RecordedRun(tmp_path / "exp1", rank=1)
     (broken.folder.path / "worker.json").write_text("{")
     api = api_of(tmp_path)

@@ -73,7 +73,7 @@ def server(logdir: Path) -> Iterator[Server]:
 def job(server: Server, logdir: Path) -> RecordedRun:
     """One that lives, and that the server has noticed; each test has its own."""
     job = RecordedRun(logdir / "exp1", pid=time.time_ns() % 4_000_000).step(7, 0, 100).flush().alive()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while job.folder.id not in server.workers():
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -179,7 +179,7 @@ def test_only_post_asks(server: Server, method: str, route: str) -> None:
 
 def test_an_import_is_cancelled_and_begun_again_by_a_page_only(server: Server, logdir: Path) -> None:
     path = TraceBuilder().step(1, 0, 100).write(logdir / "traced" / "t.pt.trace.json")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while path.name not in server.workers():
         assert time.monotonic() < deadline
         time.sleep(0.1)

@@ -49,7 +49,7 @@ def request(address: str, path: str, method: str = "GET", headers: dict[str, str
 def ask(address: str, route: str, **query: Any) -> Reply:
     """A route of the plugin; asks again while a file is being imported."""
     path = f"{PLUGIN}/{route}?{urllib.parse.urlencode(query)}"
-    for _ in range(300):
+    for _ in range(1800):  # an import runs at low priority
         reply = request(address, path)
         if reply.status != 202:
             return reply

@@ -8,6 +8,7 @@ import pytest
 import stepscope
 import stepscope_tf
 from stepscope.schema import Kind
+from tests.recorded import wait_for_samples
 from tests.tf.conftest import read
 
 
@@ -157,7 +158,7 @@ def test_an_error_of_ours_switches_the_steps_off_only(tmp_path, tf, monkeypatch)
 
 def test_the_monitor_runs_along(tmp_path, tf):
     with record(tmp_path / "run", monitor_interval_ms=100), stepscope_tf.step():
-        pass
+        wait_for_samples(tmp_path / "run")
     run = read(tmp_path / "run")
     assert run.worker.monitor() is not None
 

@@ -11,7 +11,7 @@ from stepscope.runs import open_run
 from stepscope.schema import Kind
 from tests.tf.conftest import fit, make_model
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 
 
 def make_asking_callback(hook, **fields):

@@ -430,16 +430,16 @@ def sharded() -> nn.Module:
     return fully_shard(model, mesh=mesh)
 
 
-def train_rank(rank: int, world_size: int, port: int, folder: Path, schedule: Any) -> None:
+def train_rank(rank: int, world_size: int, folder: Path, schedule: Any) -> None:
     """What a spawned rank does: each kind of distributed model with the hook and without.
 
     Raises:
         AssertionError: they differ.
     """
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     os.environ |= {"RANK": str(rank), "WORLD_SIZE": str(world_size), "LOCAL_RANK": str(rank)}
     torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo")
+    meeting = f"file://{folder / 'ranks'}"  # a port that is free now need not be when it is used
+    torch.distributed.init_process_group("gloo", init_method=meeting, rank=rank, world_size=world_size)
     for make in (data_parallel, sharded):
         outcomes = []
         for hook in (Unhooked, lambda model, name=make.__name__: profiler(folder / name, model, schedule=schedule)):

@@ -98,9 +98,9 @@ def test_what_is_open_in_each_phase(tmp_path):
 def test_a_hang_is_told_with_what_is_open(tmp_path):
     class Hangs(nn.Sequential):
         def forward(self, x):
-            deadline = time.monotonic() + 60
-            self.told = None  # where the step began long ago, the file first tells of it without a phase
-            while (self.told or {}).get("phase") is None and time.monotonic() < deadline:
+            deadline = time.monotonic() + 180
+            self.told = None  # where the step began long ago, the file first tells what was open before
+            while (self.told or {}).get("phase") != "forward" and time.monotonic() < deadline:
                 time.sleep(0.1)
                 self.told = only(tmp_path).open
             return super().forward(x)

@@ -23,7 +23,7 @@ SCRIPT = """
 
     model = make_model()
     optimizer = make_optimizer(model)
-    prof = Profiler(sys.argv[1], model, monitor_interval_ms=None, schedule=False)
+    prof = Profiler(sys.argv[1], model, monitor_interval_ms=None, schedule=False, overhead_budget=None)
     prof.start()
     def steps(count):
         for x, y in make_loader(count):
@@ -81,11 +81,3 @@ def test_a_script_that_never_stops_the_profiler_leaves_a_whole_run(tmp_path):
     recording = read(tmp_path)
     assert recording.complete_steps() == [0, 1, 2, 3, 4]
     assert recording.meta["ended_ns"] is not None
-
-
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]

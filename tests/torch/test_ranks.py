@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 
 import pytest
@@ -10,21 +11,23 @@ import pytest
 from stepscope.cli import main
 from stepscope.runs import open_run
 from stepscope.schema import Kind
-from tests.torch.test_processes import free_port, start
+from tests.torch.test_processes import start
 
 RANKS = 2
 #: Nothing here waits so long; it is what a failing test takes.
-PATIENCE_S = 90
+PATIENCE_S = 300
 
 #: Trains until its standard input ends; a line on it makes the next loss no number, on the rank that reads it.
 TRAINING = """
-import sys, threading
+import os, sys, threading
 import torch
 from stepscope_torch import Profiler
 from tests.torch.training import make_loader, make_model, make_optimizer, train_step
 
 torch.set_num_threads(1)
-torch.distributed.init_process_group("gloo")
+torch.distributed.init_process_group(
+    "gloo", init_method="file://" + sys.argv[2], rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"])
+)
 model = torch.nn.parallel.DistributedDataParallel(make_model())
 optimizer = make_optimizer(model)
 bad, ended = threading.Event(), torch.zeros(1)
@@ -54,9 +57,13 @@ torch.distributed.destroy_process_group()
 @pytest.fixture
 def job(tmp_path):
     """The ranks of a job that trains, until the test is over."""
-    environment = {**os.environ, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": str(RANKS)}
+    environment = {**os.environ, "WORLD_SIZE": str(RANKS)}
     ranks = [
-        start(TRAINING, tmp_path / "run", env={**environment, "RANK": str(i), "LOCAL_RANK": str(i)}, stdin=-1)
+        start(
+            *(TRAINING, tmp_path / "run", tmp_path / "ranks"),
+            env={**environment, "RANK": str(i), "LOCAL_RANK": str(i)},
+            stdin=subprocess.PIPE,
+        )
         for i in range(RANKS)
     ]
     deadline = time.monotonic() + PATIENCE_S

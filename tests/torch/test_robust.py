@@ -21,6 +21,7 @@ from stepscope.runs import find_runs
 from stepscope.schema import Kind
 from stepscope_torch import Profiler, Schedule, environment
 from stepscope_torch.loop import Loop
+from tests.recorded import wait_for_samples
 from tests.torch.training import BATCH, SIZE, make_loader, make_model, make_optimizer, profiler, read, train, validate
 
 
@@ -328,6 +329,7 @@ def test_the_monitor_samples_beside_it(tmp_path):
     model = make_model()
     with Profiler(tmp_path, model, schedule=False, monitor_interval_ms=100):
         train(model, 3)
+        wait_for_samples(tmp_path)
     table = read(tmp_path).worker.monitor()
     assert table is not None
 

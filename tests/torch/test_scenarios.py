@@ -15,7 +15,6 @@ from stepscope.runs import open_run
 from stepscope.schema import Kind
 from stepscope_torch import Schedule
 from tests.torch.scenarios import SCENARIOS, STEPS, Unhooked, train_rank
-from tests.torch.test_processes import free_port
 from tests.torch.training import TRAINING_PHASES, Recording, make_model, profiler, read, train
 
 
@@ -39,7 +38,7 @@ def test_a_hook_sees_the_training_and_changes_nothing(tmp_path, name):
 
 def test_spawned_ranks_of_distributed_models(tmp_path):
     schedule = Schedule(skip_first=12, active=1)
-    torch.multiprocessing.spawn(train_rank, (2, free_port(), tmp_path, schedule), nprocs=2)
+    torch.multiprocessing.spawn(train_rank, (2, tmp_path, schedule), nprocs=2)
     for name in ("data_parallel", "sharded"):
         workers = open_run(tmp_path / name).workers
         assert sorted((worker.rank, worker.world_size) for worker in workers) == [(0, 2), (1, 2)]
