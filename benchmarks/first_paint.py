@@ -1,10 +1,10 @@
 """How long the timeline of a trace that was imported before takes to appear, in Chromium.
 
 ``python benchmarks/first_paint.py [FILE]`` takes the given trace, or a made-up one of ``--events`` slices, and one of
-1,000 beside it: what the page takes by itself. For each round a TensorBoard is started, which has read nothing
-yet; a fresh browser opens the timeline of one and then, in another TensorBoard, of the other. A row tells, from the
-navigation on, when the plugin's own page began, when its script, the lanes and the first rectangles had come, and when
-the canvas showed them; medians of the rounds.
+1,000 beside it: what the page takes by itself. For each round a TensorBoard is started, which reads the latest run when
+it starts; as soon as it says that it is ready a fresh browser opens the timeline of one and then, in another
+TensorBoard, of the other. A row tells, from the navigation on, when the plugin's own page began, when its script, the
+lanes and the first rectangles had come, and when the canvas showed them; medians of the rounds.
 """
 
 from __future__ import annotations

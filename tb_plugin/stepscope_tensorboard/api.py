@@ -15,6 +15,7 @@ from stepscope_tensorboard.answers import Answer, Pending, Problem, json_answer
 from stepscope_tensorboard.compare_routes import CompareRoutes
 from stepscope_tensorboard.control_routes import ControlRoutes
 from stepscope_tensorboard.data_routes import DataRoutes
+from stepscope_tensorboard.first_look import FirstLook
 from stepscope_tensorboard.imports import Imports
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.logdirs import Root, elsewhere
@@ -49,6 +50,8 @@ class Api:
         self._rollups = RunRollups()
         self._sessions = Sessions(self._imports, memory_from_environment() if memory_bytes is None else memory_bytes)
         self._listing = Listing(roots)
+        #: To begin when the server starts.
+        self.first_look = FirstLook(self._listing, self._sessions)
         control = ControlRoutes(self._listing, self._imports, self._rollups)
         of_worker = self._listing, self._sessions
         # Versions are counted from 0 in each process: the tag of another one must not match.

@@ -30,6 +30,7 @@ class StepscopePlugin(base_plugin.TBPlugin):
         logdir = getattr(flags, "logdir", None) or context.logdir
         self._api = Api(roots(logdir, getattr(flags, "logdir_spec", None)))
         self._static = StaticFiles()
+        self._api.first_look.begin()
 
     def get_plugin_apps(self) -> dict[str, Callable]:
         data = {f"/{route}": self._app(self._data) for route in self._api.routes}
