@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 from urllib.request import urlopen
 
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, FrameLocator, Page, Playwright, sync_playwright
 
 IMAGES = Path(__file__).resolve().parent / "images"
 SIZES = {1280: 800, 1920: 1080, 2560: 1300}
@@ -46,6 +46,7 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
     others = [r for r in runs if r["id"] != run["id"] and r["workers"]]
     if others:
         found["compare"] = f"{here}&p.stepscope.tab=compare&p.stepscope.with={quote(others[0]['id'], safe='')}"
+        found["compare-tree"] = f"{found['compare']}&p.stepscope.joined=tree"
     found["tables"] += "&p.stepscope.table=operators"  # there on every run, kernels on a GPU only
     if len(run["workers"]) > 1:
         found["workers"] = f"{here}&p.stepscope.workers=all"
@@ -64,12 +65,23 @@ def start_chromium(playwright: Playwright) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if as_root else [])
 
 
-def shoot(page: Page, address: str, file: Path) -> None:
+def into_tree(frame: FrameLocator) -> None:
+    """Into the first module of the tree, if there is one, and down to the end of the page."""
+    first = frame.get_by_test_id("compare-work-row-name").first
+    if first.count():
+        first.click()
+        frame.get_by_test_id("compare-line").scroll_into_view_if_needed()
+
+
+def shoot(page: Page, view: str, address: str, file: Path) -> None:
     page.goto("about:blank")  # only the hash differs between the views: make it a new load
     page.goto(address, wait_until="networkidle")
     page.frame_locator("iframe").get_by_role("tab").first.wait_for(timeout=30_000)
     page.frame_locator("iframe").locator(".progress").wait_for(state="hidden", timeout=300_000)  # of a first import
     page.wait_for_timeout(SETTLE_MS)
+    if view == "compare-tree":
+        into_tree(page.frame_locator("iframe"))
+        page.wait_for_timeout(SETTLE_MS)
     page.screenshot(path=file)
     print(file)
 
@@ -91,7 +103,7 @@ def main() -> int:
             for width in args.widths:
                 page = browser.new_page(viewport={"width": width, "height": SIZES[width]}, color_scheme=theme)
                 for view, address in views(base, args.run).items():
-                    shoot(page, f"{base}/{address}", args.out / f"{view}-{theme}-{width}.png")
+                    shoot(page, view, f"{base}/{address}", args.out / f"{view}-{theme}-{width}.png")
                 page.close()
         browser.close()
     return 0

@@ -45,5 +45,6 @@ def warnings(a: Side, b: Side) -> list[Caution]:
             found.append(Caution("few_deep_steps", f"{name} has only one step captured in depth: it may be unusual"))
         listed, total = max(len(side.worker["modules"] or ()) - 1, 0), side.worker["modules_total"] or 0
         if total > listed:
-            found.append(Caution("cut_modules", f"{name} has {total:,} modules; the {listed:,} largest are compared"))
+            lost = f"the {listed:,} largest are compared, the others look as if {name} had none of them"
+            found.append(Caution("cut_modules", f"{name} has {total:,} modules: {lost}"))
     return found

@@ -24,6 +24,8 @@ _SHOWN = {
     "compare": "[data-testid=compare-sentence]",
     "data": "[data-testid=captured-row]",
 }
+#: What a run is compared with, where it is not the run ``gpu``.
+_WITH = {"memory": {"with": "before", "joined": "tree"}}
 _RUN = """async () => {
   const found = await axe.run(document, {resultTypes: ['violations']});
   return found.violations
@@ -46,6 +48,8 @@ def allocations(logdir: Path) -> None:
     for i in range(4):
         trace.step(i, 1000 * i, 1000).op("aten::mm", 1000 * i + 10, 100)
         trace.memory(1000 * i + 20, 4096 * (i + 1), device=0, total=1 << 20, address=i)
+        trace.python("nn.Module: Net_0", 1000 * i, 500).python("nn.Module: Linear_0", 1000 * i + 5, 200)
+    trace.write(logdir / "before" / "worker0.pt.trace.json")
     trace.write(logdir / "memory" / "worker0.pt.trace.json")
     for rank in range(2):
         TraceBuilder().step(0, 0, 1000).step(1, 1000, 900 + rank).write(logdir / "two" / f"rank{rank}.pt.trace.json")
@@ -64,7 +68,7 @@ def test_no_serious_violation(
     for tab in TABS:
         if more and tab not in ("summary", "steps", "memory", "resources", "timeline"):
             continue
-        state = {"run": run, "tab": tab, "with": "gpu", **more}
+        state = {"run": run, "tab": tab, **_WITH.get(run, {"with": "gpu"}), **more}
         if it.page.url.startswith("http"):
             it.reopen(state)
         else:
@@ -73,6 +77,7 @@ def test_no_serious_violation(
         it.frame.locator(".page, .tables, .timeline").first.wait_for()
         if not more:
             it.frame.locator(_SHOWN[tab]).first.wait_for()
+        it.settle()
         frame = next(f for f in it.page.frames if f != it.page.main_frame and "stepscope" in f.url + f.name)
         expect(it.frame.locator("html")).to_have_attribute("data-theme", theme)
         frame.evaluate(axe)

@@ -88,6 +88,7 @@ def test_into_the_tree_of_modules_and_back(open_page: Callable[..., Opened], add
     expect(names).to_have_text(["Net_0"])
     names.first.click()
     expect(names).to_have_text(["Block_0", "(itself)"])
+    page.expect("compare-work").to_contain_text("1 module, 0 only in B")
     table = page.frame.get_by_test_id("compare-work-row")
     table.press("ArrowDown")
     table.press("Enter")

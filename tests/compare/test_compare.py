@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from stepscope.cli import main
 from stepscope.compare import Side, compare
 from stepscope.compare.parts import divided
+from stepscope.compare.warnings import warnings
 from stepscope.runs import open_run
 from stepscope.summary import analyse_worker, run_resources
 from tests.builders import TraceBuilder
@@ -139,6 +141,13 @@ def test_what_is_not_comparable_is_told(tmp_path: Path, before: Side) -> None:
     assert pairs["gpu_busy"]["difference"] is None
     assert pairs["gpu_busy"]["why"].startswith("B does not have")
     assert pairs["step_p50"]["difference"] == 100_000 - 10 * MS
+
+
+def test_a_list_of_modules_that_was_cut_is_told(before: Side, after: Side) -> None:
+    cut = replace(after, worker={**after.worker, "modules": [{"path": []}, {"path": ["Net_0"]}], "modules_total": 3000})
+    (told,) = (warning for warning in warnings(before, cut) if warning.code == "cut_modules")
+    assert told.detail.startswith("B has 3,000 modules: the 1 largest")
+    assert "cut_modules" not in {warning.code for warning in warnings(before, after)}
 
 
 def test_the_command_prints_what_is_computed(

@@ -20,7 +20,7 @@ export function DifferenceLine(props: { work: ComparedWork; rows: readonly Joine
   const bars = useMemo(() => barsOf(work, rows), [work, rows]);
   const option = useMemo(() => differencesOption(bars, now), [bars, now]);
   const total = signed(work.difference_ns ?? 0);
-  const others = work.count - Math.min(rows.length, MOST_BARS);
+  const others = work.rows.length + (work.rest?.count ?? 0) - Math.min(rows.length, MOST_BARS);
   const rest = others > 0 ? `; the last bar is the ${plural(others, "other")}` : "";
   return (
     <Card

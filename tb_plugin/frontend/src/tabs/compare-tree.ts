@@ -32,8 +32,8 @@ export function levelOf(
   let sum = 0;
   for (const row of rows) row.accumulated_ns = sum += row.difference_ns;
   const { a_ns, b_ns, difference_ns } = nodes[at];
-  const only = (status: JoinedRow["status"]) => rows.filter((row) => row.status === status).length;
-  const counts = { count: rows.length, added: only("added"), removed: only("removed") };
+  const only = (status: JoinedRow["status"]) => parts.filter((row) => row.status === status).length;
+  const counts = { count: parts.length, added: only("added"), removed: only("removed") };
   return { way, level: { why: null, basis, ...counts, a_ns, b_ns, difference_ns, rows, rest: null } };
 }
 

@@ -50,7 +50,7 @@ export function WorkTable({ found }: { found: Comparison }): JSX.Element {
             ? "Times and counts of the deep windows, divided by the steps captured in depth: of each module with all its parts. A level sums to the module that it is of."
             : "Times and counts of the deep windows, divided by the steps captured in depth. Self times: nothing counts twice."
         }
-        basis={work.why ? undefined : basisOf(work)}
+        basis={work.why ? undefined : basisOf(work, of === "tree" ? "module" : "name")}
         testId="compare-work"
         isTable
         data={work.why ? undefined : () => dataOf(work, rows)}
@@ -133,11 +133,11 @@ function Way({ steps }: { steps: readonly Step[] }): JSX.Element {
   );
 }
 
-function basisOf(work: ComparedWork): string {
+function basisOf(work: ComparedWork, name: string): string {
   const { rest } = work;
   const parts = [
     `${work.basis === "device" ? "Device" : "Host"} time a step, ${duration(work.a_ns)} in A and ${duration(work.b_ns)} in B`,
-    `${plural(work.count, "name")}, ${count(work.added)} only in B, ${count(work.removed)} only in A`,
+    `${plural(work.count, name)}, ${count(work.added)} only in B, ${count(work.removed)} only in A`,
   ];
   if (rest && rest.count > 0) {
     parts.push(
@@ -203,6 +203,7 @@ function columnsOf(rows: readonly JoinedRow[], of: Joined): Column[] {
       width: 70,
       value: (i) => ({ both: "A and B", added: "only B", removed: "only A" })[rows[i].status],
     },
+    bars(rows),
     time("a_ns", "A"),
     time("b_ns", "B"),
     change("difference_ns", "B − A", "Time a step of B, less that of A."),
@@ -211,6 +212,25 @@ function columnsOf(rows: readonly JoinedRow[], of: Joined): Column[] {
     calls("a_count", "Count A"),
     calls("b_count", "Count B"),
   ];
+}
+
+/** Both times as bars, on one scale for all rows. */
+function bars(rows: readonly JoinedRow[]): Column {
+  const longest = Math.max(...rows.flatMap((row) => [row.a_ns, row.b_ns]), 1);
+  return {
+    key: "bars",
+    label: "A over B",
+    title: "Time a step: above A, below B.",
+    width: 110,
+    value: (i) => Math.max(rows[i].a_ns, rows[i].b_ns),
+    cell: (i) => (
+      <span class="two-bars" aria-hidden="true">
+        {[rows[i].a_ns, rows[i].b_ns].map((ns, side) => (
+          <span key={side} style={{ width: `${(100 * ns) / longest}%` }} />
+        ))}
+      </span>
+    ),
+  };
 }
 
 const countText = (value: number | null) =>
