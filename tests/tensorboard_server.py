@@ -29,14 +29,14 @@ def tensorboard(*arguments: str) -> Iterator[str]:
             yield _address(process, log)
         finally:
             process.terminate()
-            process.wait(120)
+            process.wait(300)
         log.seek(0)
         complaints = [line for line in log if "on a Response" in line or "Traceback" in line]
         assert complaints == []
 
 
 def _address(process: subprocess.Popen, log: TextIO) -> str:
-    for _ in range(1200):
+    for _ in range(3000):
         ended = process.poll() is not None
         log.seek(0)
         text = log.read()

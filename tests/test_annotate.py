@@ -197,8 +197,8 @@ def test_regions_beyond_what_memory_may_hold_are_counted(recorder, region, monke
     if recorder.regions is not None:
         recorder.regions.limit = 2
     waits, go_on = threading.Event(), threading.Event()
-    recorder.each_round.append(lambda: waits.set() or go_on.wait(60))
-    assert waits.wait(60)
+    recorder.each_round.append(lambda: waits.set() or go_on.wait(180))
+    assert waits.wait(180)
     for _ in range(5):
         with region("many"):
             pass

@@ -46,7 +46,7 @@ def test_it_runs_in_a_process_that_the_working_directory_cannot_mislead(worker, 
     (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
     monkeypatch.chdir(tmp_path)
     conversion = Conversion(trace, worker.new_window())
-    assert conversion.wait(120)
+    assert conversion.wait(300)
     assert conversion.error() is None
     assert not conversion.running
     assert steps_of(read_window(worker.windows()[0])) == [5]
@@ -56,7 +56,7 @@ def test_a_file_that_is_no_trace_stays_and_says_so(worker):
     trace = worker.path / ".000001.pt.trace.json"
     trace.write_text("no trace")
     conversion = Conversion(trace, worker.new_window())
-    assert conversion.wait(120)
+    assert conversion.wait(300)
     assert str(trace) in conversion.error()
     assert trace.exists()
     assert worker.windows() == []

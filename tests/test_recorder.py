@@ -135,8 +135,8 @@ def test_a_full_disk_ends_the_recording_and_keeps_what_was_written(recorder, cap
 def test_spans_beyond_the_memory_bound_are_counted(recorder, monkeypatch):
     monkeypatch.setattr(recorder_module, "MAX_PENDING", 2)
     waits, go_on = threading.Event(), threading.Event()
-    recorder.each_round.append(lambda: waits.set() or go_on.wait(60))
-    assert waits.wait(60)
+    recorder.each_round.append(lambda: waits.set() or go_on.wait(180))
+    assert waits.wait(180)
     for i in range(5):
         recorder.span(Kind.STEP, "step", i, i + 1)
     recorder.phases(0, [("forward", 1, 2), ("backward", 2, 3)])

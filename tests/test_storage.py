@@ -126,7 +126,7 @@ def test_a_reason_that_could_not_be_written_is_when_the_training_is_over(disk, m
     waits.join(0.1)
     assert waits.is_alive()
     disk.heal()
-    waits.join(60)
+    waits.join(180)
     assert only(disk.path / "run").state == "stopped"
     assert os.strerror(errno.EROFS) in only(disk.path / "run").detail
 
@@ -174,7 +174,7 @@ def test_storage_that_answers_after_the_end_gets_all(disk, caplog, monkeypatch):
         recorder.stop()
     assert "did not answer" in caplog.text
     disk.go_on()
-    thread.join(60)
+    thread.join(180)
     (worker,) = examine(open_run(disk.path / "run")).workers
     assert (worker.state, worker.last_step, worker.damage) == ("finished", 0, [])
 
@@ -208,7 +208,7 @@ def test_storage_that_does_not_answer_at_the_end_neither_holds_the_process_nor_s
     ) as training:
         assert training.stdout.readline() == "ready\n"
         disk.stall()
-        _, said = training.communicate("go on\n", timeout=60)
+        _, said = training.communicate("go on\n", timeout=180)
     assert training.returncode == 0
     assert "did not answer" in said
     disk.go_on()

@@ -26,9 +26,9 @@ def test_eight_processes_with_one_name_get_folders_of_their_own(tmp_path: Path) 
     processes = [context.Process(target=create, args=(str(tmp_path), barrier, names)) for _ in range(8)]
     for process in processes:
         process.start()
-    made = sorted(names.get(timeout=60) for _ in range(40))
+    made = sorted(names.get(timeout=180) for _ in range(40))
     for process in processes:
-        process.join(60)
+        process.join(180)
     assert made == sorted(["0-node_one-42"] + [f"0-node_one-42-{i}" for i in range(2, 41)])
     root = tmp_path / "plugins" / "stepscope"
     assert sorted(p.name for p in (root / "workers").iterdir()) == made

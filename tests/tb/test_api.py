@@ -541,7 +541,7 @@ def test_a_cancelled_import_stays_so_until_it_is_wished_again(tmp_path: Path) ->
     assert asked.value.can_cancel
     (child,) = waiting._running.values()
     waiting.cancel(path)
-    assert child.wait(60)
+    assert child.wait(180)
     for _ in range(2):
         with pytest.raises(Cancelled, match=r"The import of t\.pt\.trace\.json was cancelled\."):
             waiting.need(path)
@@ -581,7 +581,7 @@ def test_the_summing_up_of_a_run_can_be_cancelled(tmp_path: Path) -> None:
     assert (answer["state"], answer["can_cancel"]) == ("importing", True)
     (child,) = api._rollups._running.values()
     api._rollups.cancel(run)
-    assert child.wait(60)
+    assert child.wait(180)
     assert json.loads(api.answer("run/summary", {"run": "r"}).body)["state"] == "cancelled"
     api._rollups.resume(run)
     assert len(get(api, "run/summary", run="r")["ranks"]["worker"]) == 2

@@ -30,7 +30,7 @@ class Server:
         self.ended = RecordedRun(logdir / "old").step(0, 0, 100).end()
 
     def ask(self, method: str, route: str, body: object = None, **headers: str) -> tuple[int, dict]:
-        connection = http.client.HTTPConnection(self.parts.netloc, timeout=60)
+        connection = http.client.HTTPConnection(self.parts.netloc, timeout=180)
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         path = f"{ROUTE}/{route}".replace("control/../", "")
         connection.request(method, path, data, {k.replace("_", "-"): v for k, v in headers.items()})

@@ -37,7 +37,7 @@ class Reply(NamedTuple):
 def request(address: str, path: str, method: str = "GET", headers: dict[str, str] | None = None) -> Reply:
     """One request for exactly ``path`` behind the address: nothing in it is tidied up on the way."""
     parts = urllib.parse.urlsplit(address)
-    connection = http.client.HTTPConnection(parts.netloc, timeout=60)
+    connection = http.client.HTTPConnection(parts.netloc, timeout=180)
     try:
         connection.request(method, parts.path + path, headers=headers or {})
         response = connection.getresponse()
