@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
-from threading import Event, get_ident
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from stepscope.hot import extension
+from stepscope.quiet import QuietMoment
 
 #: Modes. In SLOW the hooks have to ask; else ``begin`` and ``end`` mark by themselves, and in SAMPLED time themselves.
 SLOW, FAST, SAMPLED = 0, 1, 2
@@ -52,7 +53,7 @@ class PythonMarks:
         self.until = 0
         self.limit = 200_000
         self.awaited: Key | None = None
-        self._waiting: Event | None = None
+        self._quiet = QuietMoment()
         self._most = 256
         self._entries: list[Any] = []  # keys and times in turn
         self._pattern: Any = None
@@ -147,15 +148,11 @@ class PythonMarks:
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for the next mark ``awaited``; whether it came in this time. For one thread, without the GIL."""
-        self._waiting = Event()
-        try:
-            return self._waiting.wait(timeout_s)
-        finally:
-            self._waiting = None
+        return self._quiet.wait(timeout_s)
 
     def _tell(self, key: Key) -> None:
-        if key is self.awaited and (waiting := self._waiting) is not None:
-            waiting.set()
+        if key is self.awaited:
+            self._quiet.begins()
 
     def _mark(self, key: Key) -> bool:
         now = perf_counter_ns()

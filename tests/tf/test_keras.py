@@ -235,7 +235,7 @@ def test_the_scripts_own_exception_passes_and_leaves_an_incomplete_step(tmp_path
     assert [s.step for s in read(tmp_path / "run").steps] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("where", ["before_step", "step_row", "after_step", "phase_row"])
+@pytest.mark.parametrize("where", ["before_step", "step_row", "after_step", "phase_rows"])
 def test_an_error_of_ours_never_reaches_the_training(tmp_path, monkeypatch, where, caplog, plain_losses):
     from stepscope_tf.session import Session
 

@@ -16,12 +16,15 @@ import logging
 import os
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
+import numpy as np
+
 #: Calls whose timestamps the ring holds.
-SLOTS = 256
+SLOTS = 1024
 
 log = logging.getLogger("stepscope")
 
@@ -30,6 +33,26 @@ _numbers = itertools.count()
 _probes: weakref.WeakKeyDictionary[Any, InputProbe] = weakref.WeakKeyDictionary()
 #: The probe whose train function runs right now, in the thread that the probe names.
 _running: InputProbe | None = None
+
+
+@dataclass(frozen=True)
+class Waits:
+    """When some calls waited for their batch, in their order: those that ran op by op, then those of a graph."""
+
+    eager: list[tuple[int, int]]  # perf_counter ns
+    stamps: np.ndarray  # (calls, 2), Unix seconds
+
+    def __len__(self) -> int:
+        return len(self.eager) + len(self.stamps)
+
+    def in_ns(self, unix_offset_ns: int) -> list[tuple[int, int]]:
+        """Begins and ends as ``perf_counter_ns`` readings; Unix time is ``unix_offset_ns`` more than those."""
+        # Whole microseconds fit a float exactly; nanoseconds would not.
+        stamps = np.rint(self.stamps * 1e6).astype(np.int64) * 1000 - unix_offset_ns
+        return self.eager + [(begin, end) for begin, end in stamps.tolist()]
+
+
+NO_WAITS = Waits([], np.empty((0, 2)))
 
 
 class InputProbe:
@@ -78,13 +101,10 @@ class InputProbe:
             got = int(tf.raw_ops.ReadVariableOp(resource=self._count, dtype=tf.int64).numpy()) - self._taken
         return False if got == self._calls else True if got == self._calls - 1 and not self._is_traced else None
 
-    def take(self, unix_offset_ns: int) -> list[tuple[int, int]]:
-        """When the calls since the last ``take`` waited, in their order, as ``perf_counter_ns`` readings.
+    def take(self) -> Waits:
+        """When the calls since the last ``take`` waited.
 
         A call whose graph has no timestamps leaves none, and more than ``SLOTS`` calls leave none at all.
-
-        Args:
-            unix_offset_ns: Unix time less perf_counter time.
         """
         tf = self._tf
         eager, self._eager = self._eager, []
@@ -92,11 +112,9 @@ class InputProbe:
         count = int(tf.raw_ops.ReadVariableOp(resource=self._count, dtype=tf.int64).numpy())
         first, self._taken = self._taken, count
         if not 0 < count - first <= SLOTS:
-            return eager
-        ring = tf.raw_ops.ReadVariableOp(resource=self._ring, dtype=tf.float64).numpy().tolist()
-        # Whole microseconds fit a float exactly; nanoseconds would not.
-        stamps = [[round(s * 1e6) * 1000 - unix_offset_ns for s in ring[i % SLOTS]] for i in range(first, count)]
-        return eager + [(begin, end) for begin, end in stamps]
+            return Waits(eager, NO_WAITS.stamps)
+        ring = tf.raw_ops.ReadVariableOp(resource=self._ring, dtype=tf.float64).numpy()
+        return Waits(eager, ring[np.arange(first, count) % SLOTS])
 
     def around(self, get_next: Callable[[], Any]) -> Any:
         """``get_next()`` with timestamps around it: as ops in a graph, else as readings of the clock."""

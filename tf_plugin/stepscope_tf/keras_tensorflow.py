@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
 import tensorflow as tf
 
+from stepscope.quiet import QuietMoment
 from stepscope_tf import environment
-from stepscope_tf.input_wait import SLOTS, InputProbe, IteratorPatch, attach, probe_of
+from stepscope_tf.input_wait import NO_WAITS, SLOTS, InputProbe, IteratorPatch, Waits, attach, probe_of
 from stepscope_tf.keras_base import KerasCallback, guarded
 from stepscope_tf.profilers.of_tensorflow import TensorFlowProfiler
-from stepscope_tf.session import OpenPhase
+from stepscope_tf.session import OpenPhase, Phase
 from stepscope_tf.steps import logical_steps, split_evenly
 
 #: What the train function raises when the data has come to an end: then no step took place.
@@ -25,7 +26,7 @@ _KERAS_TRAINER = "keras.src.backend.tensorflow.trainer"
 
 
 #: Steps wait at most this long for their phases, or until this many do.
-SPLIT_NS = 400_000_000
+SPLIT_NS = 250_000_000
 SPLIT_STEPS = SLOTS // 2
 
 
@@ -48,6 +49,20 @@ class _Unsplit:
     end_ns: int
 
 
+def _phases_of(steps: Sequence[_Unsplit], waits: Waits, unix_offset_ns: int) -> list[Phase]:
+    phases: list[Phase] = []
+    for s, (wait_ns, got_ns) in zip(steps, waits.in_ns(unix_offset_ns), strict=True):
+        dur_ns = min(max(0, got_ns - wait_ns), s.call_end_ns - s.call_start_ns)
+        # The stamps have a resolution of 1 us, and the wall clock is known to within a millisecond only.
+        begin_ns = max(s.call_start_ns, min(wait_ns, s.call_end_ns - dur_ns))
+        phases += [
+            ("compute", s.step, s.call_start_ns, begin_ns),
+            ("input_wait", s.step, begin_ns, begin_ns + dur_ns),
+            ("compute", s.step, begin_ns + dur_ns, s.end_ns),
+        ]
+    return phases
+
+
 class ProfilerCallback(KerasCallback):
     """Records a Keras training on the TensorFlow backend.
 
@@ -65,6 +80,7 @@ class ProfilerCallback(KerasCallback):
         self._original: Any = None  # Keras' train function
         self._timed: Any = None  # ours, which calls it
         self._call = _Call()
+        self._quiet = QuietMoment()
         self._unsplit: list[_Unsplit] = []
         self._split_ns = 0
         self._batch = 0
@@ -143,24 +159,18 @@ class ProfilerCallback(KerasCallback):
                 len(steps),
             )
             return
-        for s, (wait_ns, got_ns) in zip(steps, waits, strict=True):
-            dur_ns = min(max(0, got_ns - wait_ns), s.call_end_ns - s.call_start_ns)
-            # The stamps have a resolution of 1 us, and the wall clock is known to within a millisecond only.
-            begin_ns = max(s.call_start_ns, min(wait_ns, s.call_end_ns - dur_ns))
-            session.phase_row("compute", s.step, s.call_start_ns, begin_ns)
-            session.phase_row("input_wait", s.step, begin_ns, begin_ns + dur_ns)
-            session.phase_row("compute", s.step, begin_ns + dur_ns, s.end_ns)
+        session.phase_rows(_phases_of, steps, waits, session.unix_offset_ns)
         session.see_phases("input_wait", "compute", "validation")
 
-    def _take_waits(self) -> list[tuple[int, int]]:
+    def _take_waits(self) -> Waits:
         if self._probe is None:
-            return []
+            return NO_WAITS
         try:
-            return self._probe.take(self._session.unix_offset_ns)
+            return self._probe.take()
         except Exception as error:
             self._probe = None
             self._session.fail("input wait", error)
-            return []
+            return NO_WAITS
 
     def _averaged_steps(self, batch: int, start_ns: int, end_ns: int) -> None:
         session = self._session
@@ -204,6 +214,8 @@ class ProfilerCallback(KerasCallback):
         self._step_begin_ns = 0
         self._remove_hooks()  # what a training that ended with an exception left
         self._iterations = self._count_iterations()
+        assert self._session.recorder is not None
+        self._session.recorder.quiet_moment = self._quiet.wait
         if getattr(self.model, "steps_per_execution", 1) == 1:
             self._patch.install()
             self._renew_train_function()
@@ -233,13 +245,14 @@ class ProfilerCallback(KerasCallback):
         self.model.train_function = self._timed
 
     def _timed_function(self, original: Callable[..., Any], probe: InputProbe | None) -> Callable[..., Any]:
-        call = self._call
+        call, quiet = self._call, self._quiet
 
         def train_function(*args: Any, **kwargs: Any) -> Any:
             if probe is not None:
                 probe.enter()
             call.has_batch = bool(args) and isinstance(args[0], types.GeneratorType)  # train_on_batch
             call.start_ns = perf_counter_ns()
+            quiet.begins()  # what is compiled runs without Python's lock
             try:
                 return original(*args, **kwargs)
             except _END_OF_DATA:

@@ -25,7 +25,7 @@ from stepscope.errors import StepscopeError
 from stepscope.flight import FlightPlan
 from stepscope.flight import as_plan as as_flight_plan
 from stepscope.monitor import INTERVALS_MS, MonitorProcess, start_monitor
-from stepscope.recorder import Recorder
+from stepscope.recorder import Recorder, Row
 from stepscope.schema import NONE, Kind
 from stepscope.watch import Activity
 from stepscope_tf.environment import Place
@@ -39,6 +39,8 @@ _PHASE = int(Kind.PHASE)
 #: Seconds that the end of a training waits for the deep window to be converted.
 CONVERT_S = 60.0
 
+#: A phase of a step: name, step, start and end as ``perf_counter_ns`` readings.
+Phase = tuple[str, int, int, int]
 #: A phase and since when it is open; None where none is, and where that is not known.
 OpenPhase = tuple[str | None, int | None]
 
@@ -332,6 +334,12 @@ class Session:
         if end_ns > start_ns:
             self.recorder.span(_PHASE, name, start_ns, end_ns, step)
 
+    def phase_rows(self, make: Callable[..., list[Phase]], *args: Any) -> None:
+        """The phases that ``make(*args)`` gives, worked out on the writer thread."""
+        assert self.recorder is not None
+        if self.recorder.enabled and not self.recorder.is_full:
+            self.recorder.fast_lane()((_rows_of, (make, args), threading.get_native_id()))
+
     def see_phases(self, *names: str) -> None:
         """These phases are measured from now on: where they are absent they are 0, not unknown."""
         assert self.recorder is not None
@@ -356,6 +364,10 @@ class Session:
         """Say once that a part of the hook is off from now on."""
         log.warning("stepscope switched off %s: %r. Training goes on without it.", part, error)
         self.note("hook_failed", f"{part} was switched off: {error!r}")
+
+
+def _rows_of(make: Callable[..., list[Phase]], args: tuple[Any, ...]) -> list[Row]:
+    return [(_PHASE, name, start, end, step, None) for name, step, start, end in make(*args) if end > start]
 
 
 def _is_free() -> bool:
