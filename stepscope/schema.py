@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import json
+import re
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 
@@ -151,6 +152,11 @@ class Device:
     sm_count: int | None = None
     memory_bytes: int | None = None
     properties: dict = field(default_factory=dict)
+
+    @property
+    def is_amd(self) -> bool:
+        """By its model: what others call multiprocessors and Tensor Cores are compute units and Matrix Cores there."""
+        return re.search(r"\b(AMD|Radeon|Instinct|gfx\d+)", self.name or "") is not None
 
 
 @dataclass

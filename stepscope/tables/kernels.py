@@ -80,7 +80,7 @@ class KernelTable(EventRows):
         at = self._position
         call = source.call_of_run[at]
         launched = np.where(call != NONE, events.ts_ns[call], events.ts_ns[rows]) if len(rows) else rows
-        return frame(
+        made = frame(
             [
                 (NAME, texts(runs.name, events.names)),
                 (START, source.moments(rows)),
@@ -126,6 +126,7 @@ class KernelTable(EventRows):
             rows,
             "dur_ns",
         )
+        return self._worded(made)
 
     def grouped(self, by: str) -> Frame:
         """One row a group."""
@@ -157,7 +158,7 @@ class KernelTable(EventRows):
         sums = {**kernel_sums(runs, groups), **spread(groups, runs.dur_ns)}
         is_kernel = by in ("name", "config")
         latency, wait = self._latencies
-        return frame(
+        made = frame(
             [
                 *label,
                 (Column("count", "Count", "count", "Runs in the deep windows."), sums["count"]),
@@ -206,6 +207,14 @@ class KernelTable(EventRows):
             of,
             label[0][0].key,
         )
+        return self._worded(made)
+
+    def _worded(self, made: Frame) -> Frame:
+        """In the words of the GPUs' maker."""
+        if not self._source.is_amd:
+            return made
+        columns = [replace(one, label=_of_amd(one.label), about=_of_amd(one.about)) for one in made.columns]
+        return replace(made, columns=tuple(columns))
 
     @cached_property
     def _position(self) -> np.ndarray:
@@ -231,6 +240,16 @@ class KernelTable(EventRows):
         args, at = decode(self._source.events, self._runs.rows, KernelArgs)
         told = np.array([_resources_of(a) for a in args], np.int64).reshape(-1, 2)
         return told[at, 0], told[at, 1]
+
+
+def _of_amd(text: str) -> str:
+    for name, theirs in (
+        ("Tensor Core", "Matrix Core"),
+        ("Blocks/SM", "Blocks/CU"),
+        ("multiprocessor", "compute unit"),
+    ):
+        text = text.replace(name, theirs)
+    return text
 
 
 def texts_of(values: list[str | None]) -> Any:

@@ -69,6 +69,10 @@ class Source:
     def runs(self) -> KernelRuns:
         return kernel_runs(self.events, self.links, self._devices)
 
+    @property
+    def is_amd(self) -> bool:
+        return any(device.is_amd for device in self._devices)
+
     @cached_property
     def backward(self) -> Autograd:
         return link_backward(self.events)

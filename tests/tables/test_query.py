@@ -128,6 +128,14 @@ def test_every_run_of_a_kernel_with_all_that_is_told(tmp_path: Path) -> None:
     }
 
 
+def test_kernels_of_amd_are_told_in_its_words(tmp_path: Path) -> None:
+    trace = training()
+    trace.header["deviceProperties"][0]["name"] = "AMD Instinct MI300X"
+    for by in ("none", "name"):
+        labels = [column.label for column in tables_of(tmp_path / by, trace).frame("kernels", by).columns]
+        assert {"Matrix Core", "Blocks/CU"} <= set(labels)
+
+
 def test_kernels_by_what_they_come_from(tmp_path: Path) -> None:
     tables = tables_of(tmp_path, training())
     totals = {row["operator"]: row["total_ns"] for row in rows_of(tables, "kernels", "operator")}

@@ -134,6 +134,9 @@ export function ranges(numbers: readonly number[], limit = 3): string {
   return parts.join(", ");
 }
 
+/** Whether Unix ms are such: clocks that count from the start of a machine or of a recording end long before. */
+export const hasDate = (ms: number): boolean => ms > Date.UTC(2000, 0, 1);
+
 /** Unix ms as a local date with the time of day: "2026-03-07 14:05". */
 export function calendar(ms: number): string {
   return clock(BigInt(Math.floor(ms)) * 1_000_000n).slice(0, 16);

@@ -164,7 +164,7 @@ export const groupLabel = (groupings: RowsAnswer["groupings"], by: string) =>
 
 export function Chip({ text, onRemove }: { text: string; onRemove: () => void }): JSX.Element {
   return (
-    <span class="chip">
+    <span class="condition-chip">
       {text}
       <button type="button" aria-label={`Remove: ${text}`} onClick={onRemove}>
         <Icon shape="close" />

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { SummaryAnswer } from "../api";
 import { summary } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { bytes, calendar, clock, count, DASH, duration, exact, percent, plural } from "../format";
+import { bytes, calendar, clock, count, DASH, duration, exact, hasDate, percent, plural } from "../format";
 import { Card, saveText, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
@@ -89,7 +89,7 @@ function Captured({ data }: { data: DataAnswer }): JSX.Element {
   const row = (name: string, stretch: Stretch, i: number) => (
     <tr key={i} data-testid="captured-row">
       <th scope="row">{name}</th>
-      <td class="num">{duration(stretch.start)}</td>
+      <td class="num">{beginText(data, stretch.start)}</td>
       <td class="num">{duration(stretch.end - stretch.start)}</td>
       <td>{stepsText(stretch)}</td>
       <td class="num">{count(stretch.events)}</td>
@@ -119,7 +119,15 @@ function Captured({ data }: { data: DataAnswer }): JSX.Element {
           <thead>
             <tr>
               <th scope="col">What</th>
-              <th scope="col" class="num" title="After the beginning of the timeline.">
+              <th
+                scope="col"
+                class="num"
+                title={
+                  data.source === "recording"
+                    ? "After the beginning of the timeline."
+                    : "By the clock of the file; not known where that does not count from a date."
+                }
+              >
                 Begin
               </th>
               <th scope="col" class="num">
@@ -298,6 +306,13 @@ function Files({ data }: { data: DataAnswer }): JSX.Element {
       </div>
     </Card>
   );
+}
+
+/** A file begins at the beginning of its timeline: what it tells is when that was. */
+function beginText(data: DataAnswer, start: number): string {
+  if (data.source === "recording") return duration(start);
+  const at = BigInt(data.origin_ns) + BigInt(start);
+  return hasDate(Number(at / 1_000_000n)) ? clock(at) : "not known";
 }
 
 function capturedData(data: DataAnswer): CardData {

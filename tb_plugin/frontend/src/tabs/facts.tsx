@@ -1,9 +1,10 @@
 // The strip of facts about a worker: what ran, where, with what, and how much of it was seen in depth.
 
 import type { JSX } from "preact";
+import { worded } from "../amd";
 import type { DeviceInfo, OverviewAnswer, ResourcesAnswer, SummaryAnswer, WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
-import { bytes, calendar, count, duration, plural } from "../format";
+import { bytes, calendar, count, duration, hasDate, plural } from "../format";
 import { stepName } from "../steps";
 
 const FRAMEWORKS: Record<string, string> = { pytorch: "PyTorch", tensorflow: "TensorFlow", jax: "JAX" };
@@ -36,10 +37,9 @@ export function versionText(versions: Record<string, unknown> | null): string {
 function recordedMs(answer: SummaryAnswer): number | null {
   const first = answer.coverage?.first_ns ?? null;
   const ms = first === null ? 0 : (Number(answer.origin_ns) + first) / 1e6;
-  return ms > EARLIEST_MS ? ms : null;
+  return hasDate(ms) ? ms : null;
 }
 
-const EARLIEST_MS = Date.UTC(2000, 0, 1);
 const MOST_STRETCHES = 3;
 
 /** Steps captured in depth, as "10–14, 40". */
@@ -122,11 +122,12 @@ function facts(answer: SummaryAnswer, steps: OverviewAnswer | null, resources: R
   });
   if (worker.host)
     list.push({ label: "Host", value: worker.host, title: worker.pid === null ? undefined : `Process ${worker.pid}` });
+  const units = worded("multiprocessors", worker);
   list.push({
     label: "Devices",
     value: devicesOf(worker),
     title: worker.devices
-      ?.map((d) => `GPU ${d.id}: ${d.name ?? "unnamed"}${d.sm_count ? `, ${d.sm_count} multiprocessors` : ""}`)
+      ?.map((d) => `GPU ${d.id}: ${d.name ?? "unnamed"}${d.sm_count ? `, ${d.sm_count} ${units}` : ""}`)
       .join("\n"),
   });
   if (worker.rank !== null && worker.world_size !== 1) {

@@ -1,6 +1,7 @@
 // What the devices did: how busy they were, why they idled, and in which precision they computed.
 
 import type { JSX } from "preact";
+import { worded } from "../amd";
 import type { GpuSummary, Idle, IdleRow, WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
@@ -81,7 +82,10 @@ export function GpuUse({ worker }: { worker: WorkerSummary }): JSX.Element | nul
           { label: "Metric", unit: "text" },
           ...gpus.map((gpu) => ({ label: `GPU ${gpu.device}`, unit: "ratio" as const })),
         ],
-        rows: METRICS.map((metric) => [metric.label, ...gpus.map((gpu) => metric.value(gpu, idleOf(gpu)))]),
+        rows: METRICS.map((metric) => [
+          worded(metric.label, worker),
+          ...gpus.map((gpu) => metric.value(gpu, idleOf(gpu))),
+        ]),
       })}
       isTable
       testId="gpu-card"
@@ -104,8 +108,8 @@ export function GpuUse({ worker }: { worker: WorkerSummary }): JSX.Element | nul
           )}
           <tbody>
             {METRICS.map((metric) => (
-              <tr key={metric.key} title={metric.title}>
-                <th scope="row">{metric.label}</th>
+              <tr key={metric.key} title={worded(metric.title, worker)}>
+                <th scope="row">{worded(metric.label, worker)}</th>
                 {gpus.map((gpu) => {
                   const ratio = metric.value(gpu, idleOf(gpu));
                   return (
@@ -192,7 +196,7 @@ export function Precision({ worker }: { worker: WorkerSummary }): JSX.Element | 
   const colors = PHASE_COLORS[theme.value];
   const parts = shares.map((share) => {
     const { label, title, color } = PRECISIONS.find((p) => p.key === share.key)!;
-    return { ...share, label, title, color: colors[color] };
+    return { ...share, label, title: worded(title, worker), color: colors[color] };
   });
   return (
     <Card
