@@ -49,7 +49,8 @@ CODES = {
     "nested_step": "Step markers inside other markers were left out, so that steps do not overlap.",
     "averaged_steps": "Steps were timed several at once; each was given its share.",
     "overlap_on_thread": "Calls on one thread overlap without nesting; the overlap counts in the self time of both.",
-    "overlap_on_stream": "Device records overlap on their stream. All are kept; clipped_ns counts the overlap once.",
+    "overlap_on_stream": "Device records overlap on their stream. All are kept; the clipped times of kernels count the "
+    "overlap once.",
     "launch_without_run": "Launch calls have no device record: it was lost, or the call started nothing.",
     "run_without_launch": "Device work has no launch call in the trace: launched earlier, or its record lost. "
     "It extends no step and, without an external id, is no operator's.",
@@ -206,7 +207,7 @@ def overlap_notes(overlaps: int) -> list[Note]:
     notes = Notes()
     notes.add(
         "overlap_on_stream",
-        "Device records overlap on one stream; all are kept, and clipped_ns counts the overlaps once.",
+        "Device records overlap on one stream; all are kept, and the clipped times of kernels count the overlaps once.",
         overlaps,
     )
     return notes.list()
