@@ -107,7 +107,8 @@ def around_a_window(rounds: int, around: int = 400) -> None:
                     training = steps(model, batch, optimizer)
                     before = [next(training) for _ in range(around)][20:]
                     for took in training:
-                        if profiler._windows is None or profiler._windows.taken or (not windows and took[0]):
+                        taken = profiler._recording is None or profiler._recording.windows.taken
+                        if taken or (not windows and took[0]):
                             break
                     after = [next(training) for _ in range(around)][20:]  # the first ones find cold caches
                 ratios[windows].append(usual_cpu(after) / usual_cpu(before))

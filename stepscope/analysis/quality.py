@@ -68,6 +68,7 @@ CODES = {
     "loss_not_finite": "The loss became infinite or no number; what the training computes since then may mean nothing.",
     "overhead_shed": "The profiler cost more than its budget, and stopped measuring some of what it did before.",
     "window_not_converted": "A deep window was recorded but not converted; the profiler's own file was kept.",
+    "never_stopped": "The script never stopped the recording; it ended when the next one began.",
     "second_profiler": "A second stepscope profiler in one process was refused.",
     "hook_failed": "A hook switched itself off after an error; what it measured is missing from then on.",
     "unclosed_phase": "Exceptions passed the end of phases by; they are missing.",

@@ -78,6 +78,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "loss_not_finite": (),
     "overhead_shed": ("phases", "modules"),
     "window_not_converted": _DEEP,
+    "never_stopped": (),
     "second_profiler": (),
     "hook_failed": (*_ALWAYS_ON, *_DEEP),
     "unclosed_phase": ("phases",),

@@ -13,9 +13,9 @@ STEPS = 64
 def shed(prof, *features):
     """As the writer thread does once the cost is above the budget."""
     for feature in features:
-        prof._attended.shed(feature)
+        prof._recording.attended.shed(feature)
         if feature == "phases":
-            prof._recorder.steps_only_from = prof._loop.tracker.number + 20
+            prof._recorder.steps_only_from = prof._recording.loop.tracker.number + 20
 
 
 def count_calls(holder, name):
@@ -37,7 +37,7 @@ def test_steps_and_losses_stay(tmp_path, features):
         losses = train(model, STEPS)
         shed(prof, *features)
         model.load_state_dict(make_model().state_dict())
-        worked_out = count_calls(prof._loop, "_work_off")
+        worked_out = count_calls(prof._recording.loop, "_work_off")
         losses += train(model, STEPS)
     assert len(worked_out) < STEPS  # the others were regular: giving up a hook must not make the rest dearer
     assert losses == expected

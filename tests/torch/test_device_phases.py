@@ -57,7 +57,7 @@ def device(monkeypatch):
     monkeypatch.setattr("stepscope_torch.environment.accelerators", frozenset)
     monkeypatch.setattr("stepscope_torch.environment.devices", list)
     monkeypatch.setattr(
-        "stepscope_torch.profiler.DevicePhases", lambda *arguments: DevicePhases(*arguments, device=device)
+        "stepscope_torch.recording.DevicePhases", lambda *arguments: DevicePhases(*arguments, device=device)
     )
     return device
 

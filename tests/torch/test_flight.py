@@ -20,7 +20,7 @@ def test_a_loss_that_is_no_number_opens_a_window(tmp_path):
         train(model, 20)
         prof.loss(torch.tensor(1.0))
         prof.loss(torch.tensor([1.0, math.nan], requires_grad=True))
-        train_until(model, lambda: prof._windows.taken)
+        train_until(model, lambda: prof._recording.windows.taken)
     (worker,) = open_run(tmp_path).workers
     window = worker.window("000001")
     assert window.header["stepscope"]["reason"] == {"why": "loss_not_finite", "step": 20, "value": "nan"}
@@ -39,9 +39,9 @@ def test_what_is_no_loss_raises_nothing(tmp_path, value):
 
 
 def test_it_is_on_where_windows_are_planned(tmp_path):
-    assert profiler(tmp_path).flight_plan is None
-    assert profiler(tmp_path, schedule=Schedule()).flight_plan is not None
-    assert profiler(tmp_path, schedule=Schedule(), flight_recorder=False).flight_plan is None
+    assert profiler(tmp_path)._settings.flight_plan is None
+    assert profiler(tmp_path, schedule=Schedule())._settings.flight_plan is not None
+    assert profiler(tmp_path, schedule=Schedule(), flight_recorder=False)._settings.flight_plan is None
 
 
 def test_losses_on_the_host_are_seen_at_once():

@@ -52,7 +52,7 @@ def test_a_script_that_dies_without_the_context_manager(tmp_path, monkeypatch):
     prof.start()
     train(prof.model, 3)
     monkeypatch.setattr(sys, "last_value", RuntimeError("as Python keeps it"), raising=False)
-    prof._at_exit()
+    prof._recording.at_exit()
     assert read(tmp_path).meta["exception"]["type"] == "RuntimeError"
 
 
@@ -61,7 +61,7 @@ def test_what_is_open_in_each_phase(tmp_path):
     seen = []
 
     def look(phase):
-        activity = prof._loop.activity()
+        activity = prof._recording.loop.activity()
         seen.append((phase, activity.phase, activity.step))
 
     class Data(Dataset):

@@ -7,11 +7,18 @@ import io
 import logging
 import os
 import pickle
+import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
-from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
+from torch.optim.optimizer import (
+    _global_optimizer_post_hooks,
+    _global_optimizer_pre_hooks,
+    register_optimizer_step_pre_hook,
+)
 from torch.utils.data import Dataset, get_worker_info
 from torch.utils.data.dataloader import DataLoader, _BaseDataLoaderIter
 
@@ -21,6 +28,7 @@ from stepscope.runs import find_runs
 from stepscope.schema import Kind
 from stepscope_torch import Profiler, Schedule, environment
 from stepscope_torch.loop import Loop
+from stepscope_torch.part import take_out_left
 from tests.recorded import wait_for_samples
 from tests.torch.training import BATCH, SIZE, make_loader, make_model, make_optimizer, profiler, read, train, validate
 
@@ -59,6 +67,30 @@ def test_everything_is_put_back(tmp_path):
     assert not model._forward_pre_hooks
     assert not _global_optimizer_pre_hooks
     assert not _global_optimizer_post_hooks
+
+
+def test_another_thread_may_end_the_recording_while_the_optimizer_steps(tmp_path):
+    """Torch goes through its hooks in that moment, and an error would come of it if they changed."""
+    model = make_model()
+    prof = profiler(tmp_path, model)
+    prof.start()
+    stopping = threading.Thread(target=prof.stop)
+    steps = []
+
+    def during(*_):
+        steps.append(1)
+        if len(steps) == 3:
+            stopping.start()
+            stopping.join()
+
+    handle = register_optimizer_step_pre_hook(during)  # called after ours
+    try:
+        train(model, 5)
+    finally:
+        handle.remove()
+        take_out_left()
+    assert len(steps) == 5
+    assert read(tmp_path).complete_steps() == [0, 1]
 
 
 def test_a_patch_of_somebody_else_on_top_stays(tmp_path, monkeypatch):
@@ -241,6 +273,28 @@ def test_a_second_profiler_is_refused_politely(tmp_path, caplog):
     recording = read(tmp_path / "a")
     assert recording.complete_steps() == list(range(5))
     assert recording.codes() == ["second_profiler"]
+
+
+def test_a_profiler_of_an_earlier_cell_is_ended_by_the_next_one(tmp_path, monkeypatch):
+    """A cell that failed is held by its traceback, and so is the profiler that it did not come to stop."""
+    cells = SimpleNamespace(execution_count=1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: cells))
+    model = make_model()
+    old = profiler(tmp_path / "a", model)
+    old.start()
+    refused = profiler(tmp_path / "b", model)
+    refused.start()  # in the same cell, whose code may yet stop the first
+    cells.execution_count = 2
+    with profiler(tmp_path / "c", model) as new:
+        assert (old.enabled, refused.enabled, new.enabled) == (False, False, True)
+        train(model, 3)
+        cells.execution_count = 3
+        late = profiler(tmp_path / "d", model)
+        late.start()  # from a callback, say: a ``with`` ends what it began
+        assert (new.enabled, late.enabled) == (True, False)
+    assert read(tmp_path / "c").complete_steps() == [0, 1, 2]
+    assert read(tmp_path / "a").codes() == ["second_profiler", "never_stopped"]
+    assert not (tmp_path / "b").exists()
 
 
 def test_start_and_stop_as_often_as_one_likes(tmp_path):

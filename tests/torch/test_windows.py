@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import signal
+import threading
 
 import pytest
 import torch
@@ -254,6 +256,84 @@ def test_an_error_in_torchs_profiler_ends_the_windows_and_nothing_else(tmp_path,
     assert any("no profiler today" in note.detail for note in recording.notes)
 
 
+def train_until_stopped(prof, model, step, inside=False, joins=False):
+    """Eight steps, in (or before) one of which another thread begins to stop ``prof``."""
+    optimizer = make_optimizer(model)
+    stopping = threading.Thread(target=prof.stop)
+
+    def begin(*_):
+        stopping.start()
+        if joins:
+            stopping.join()
+
+    for i, (x, y) in enumerate(make_loader(8)):
+        if i == step and not inside:
+            begin()
+        handle = model.register_forward_hook(begin) if i == step and inside else None
+        train_step(model, optimizer, x, y)
+        if handle is not None:
+            handle.remove()
+    stopping.join()
+
+
+def assert_that_torchs_profiler_works(model):
+    assert not torch.autograd.profiler._is_profiler_enabled
+    gc.collect()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as own:
+        train(model, 3)
+        gc.collect()
+    assert len(aten_events(own)) == 6
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_another_thread_that_ends_the_recording_waits_for_the_step_of_an_open_window(tmp_path, inside):
+    model = make_model()
+    prof = profiler(tmp_path, model, schedule=Schedule(skip_first=2, active=6))
+    prof.start()
+    train_until_stopped(prof, model, 4, inside)
+    (window,) = windows_of(tmp_path)
+    assert sorted(steps_of(window))[:2] == [2, 3]
+    assert read(tmp_path).codes() == []
+    assert_that_torchs_profiler_works(model)
+
+
+def test_a_window_whose_step_does_not_end_is_closed_once_it_does(tmp_path, monkeypatch):
+    from stepscope_torch import window
+
+    monkeypatch.setattr(window, "_CLOSE_S", 0.01)
+    model = make_model()
+    prof = profiler(tmp_path, model, schedule=Schedule(skip_first=2, active=6))
+    prof.start()
+    train_until_stopped(prof, model, 4, inside=True, joins=True)  # the training waits for that thread
+    assert windows_of(tmp_path) == []
+    (note,) = read(tmp_path).notes
+    assert note.detail == "A deep window is missing: its step had not ended when another thread ended the recording."
+    assert_that_torchs_profiler_works(model)
+
+
+def test_a_window_whose_thread_has_ended_is_told_and_forgotten(tmp_path):
+    model = make_model()
+    prof = profiler(tmp_path, model, schedule=Schedule(skip_first=2, active=6))
+    training = threading.Thread(target=lambda started: (started.start(), train(model, 5)), args=(prof,))
+    training.start()
+    training.join()
+    prof.stop()
+    assert windows_of(tmp_path) == []
+    (note,) = read(tmp_path).notes
+    assert note.detail == "A deep window is missing: its thread had ended when another thread ended the recording."
+    del prof
+    assert_that_torchs_profiler_works(model)
+
+
+def test_a_recording_that_another_thread_ends_before_its_window_tells_of_no_exception(tmp_path):
+    model = make_model()
+    prof = profiler(tmp_path, model, schedule=None)
+    prof.start()
+    train_until_stopped(prof, model, 4, inside=True, joins=True)
+    (note,) = read(tmp_path).notes
+    assert note.detail == "No deep window: the recording ended before step 10, with which it would have begun."
+
+
 @pytest.mark.parametrize(
     ("place", "name", "call", "steps"),
     [
@@ -285,10 +365,7 @@ def test_an_interrupt_while_a_window_opens_or_closes_is_told_and_ends_torchs_pro
     (note,) = recording.notes
     assert note.detail == "A deep window is missing: KeyboardInterrupt came while it was opened or closed."
     assert not list(recording.worker.folder.path.glob(".*"))
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as own:
-        train(model, 3)
-    assert len(aten_events(own)) == 6
-    assert not torch.autograd.profiler._is_profiler_enabled
+    assert_that_torchs_profiler_works(model)
 
 
 def aten_events(profile):

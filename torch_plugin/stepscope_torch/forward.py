@@ -121,13 +121,12 @@ class Forward(Part):
         if self._last is None:
             self._remove_hooks()
         else:
-            self._global_handles.pop(0).remove()
+            self.take_out([self._global_handles.pop(0)])
         found, self._found = self._found, []
         return found
 
     def _remove_hooks(self) -> None:
-        for handle in self._global_handles:
-            handle.remove()
+        self.take_out(self._global_handles)
         self._global_handles = []
         self._last = None
 

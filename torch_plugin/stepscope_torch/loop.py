@@ -133,6 +133,11 @@ class Loop:
         thread: int = self.marks.thread
         return thread
 
+    @property
+    def training_thread(self) -> int:
+        """The same, or the thread that began the recording, which is followed until then."""
+        return self.thread or self.loader_thread
+
     # -- called by the hooks ---------------------------------------------------------------------------
 
     def input_begin(self) -> None:
@@ -236,9 +241,10 @@ class Loop:
         self._set_mode()
 
     def finish(self) -> None:
-        """The recording ends."""
+        """The recording ends; where another thread than the training's ends it, what is open goes on."""
         self._work_off()
-        self._drop(0)
+        if get_ident() == self.training_thread:
+            self._drop(0)
         self.tracker.finish()
 
     def activity(self) -> Activity:
@@ -270,7 +276,7 @@ class Loop:
 
     def takes_forward(self) -> bool:
         """Whether a forward that begins now is an outermost one of the training loop."""
-        if get_ident() != (self.thread or self.loader_thread):
+        if get_ident() != self.training_thread:
             return False
         self._work_off()
         return self._counts(_FORWARD)

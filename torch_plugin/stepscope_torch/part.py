@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 from stepscope_torch.loop import Loop
 from stepscope_torch.patches import Patch
 
 Failed = Callable[[str, Exception], None]
+
+_left: list[tuple[int, Any]] = []  # hooks of torch's that are to go, and the thread that they were made for
+
+
+def take_out_left() -> None:
+    """Remove the hooks that can be; those of a training that goes on in another thread stay until a later call.
+
+    It may be going through its hooks right now, and would meet an error if these changed meanwhile.
+    """
+    for entry in list(_left):
+        thread, handle = entry
+        if thread == get_ident() or thread not in sys._current_frames():
+            handle.remove()
+            _left.remove(entry)
 
 
 class Part:
@@ -31,8 +47,19 @@ class Part:
         self.loop.lose_hook()
         for patch in self.patches:
             patch.remove()
-        for handle in self.handles:
-            handle.remove()
+        self.take_out(self.handles)
+        self.handles = []
+
+    def take_out(self, handles: list[Any]) -> None:
+        """Remove hooks of torch's, which have to do nothing from now on; see ``take_out_left``."""
+        _left.extend((self.loop.training_thread, handle) for handle in handles)
+        take_out_left()
+
+    def silence(self) -> None:
+        """Do nothing from now on. For the middle of a hook, where what torch goes through must not change."""
+        self.live = False
+        self.loop.lose_hook()
+        _left.extend((self.loop.training_thread, handle) for handle in self.handles)
         self.handles = []
 
     def shed(self) -> None:

@@ -49,7 +49,7 @@ _PROBE_S = 5.0
 class DeepWindows:
     """Takes the windows of a plan, and those that are asked for.
 
-    All methods but ``ask``, ``have_closed`` and ``finish`` are for the training thread.
+    All methods but ``ask``, ``closes_late`` and ``finish`` are for the training thread.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class DeepWindows:
         self._markers = 0  # step markers in this window
         self._void: list[int] = []  # those of them that turned out to be no steps
         self._saw_validation = False  # whose events nobody has counted
-        self._closed = Event()  # since the latest one was opened
+        self._closed = Event()  # and handed over, since the latest one was opened
         self._is_ending = False  # another thread ends the recording
         self._is_late = False  # and has done so: what is open is thrown away as soon as can be
         #: Called in the training thread once that has closed a window after the end of the recording.
@@ -129,6 +129,9 @@ class DeepWindows:
         except BaseException as interrupt:  # Ctrl+C: opening and closing a window are the longest that a hook takes
             self._interrupted(interrupt)
             raise
+        finally:
+            if not self.is_open:
+                self._closed.set()
 
     def _at_boundary(self, step: int, steps_done: int, step_ns: int | None) -> bool:
         stalled = False
@@ -284,8 +287,6 @@ class DeepWindows:
         except BaseException:
             self._profile = profile  # it may still run
             raise
-        finally:
-            self._closed.set()
         return profile
 
     def _record_stall(self, part: str, began: int, ended: int) -> None:
@@ -310,6 +311,7 @@ class DeepWindows:
         self._probe_due |= self._probing
         self.recorder.note("window_postponed", "A deep window was broken off, since the script's own profiler started.")
         self._record_stall("stop", began, perf_counter_ns())
+        self._closed.set()
 
     def break_off(self) -> None:
         """Take no more windows, and throw an open one away."""
@@ -343,9 +345,9 @@ class DeepWindows:
         if profile is not None:
             own_profile.stop_rest(profile, self.sessions)
 
-    def have_closed(self) -> bool:
-        """Before ``finish`` in another thread: torch's profiler stops only in the training thread, so that has to come
-        to the end of its step. Returns whether it still may: then the hooks have to stay.
+    def closes_late(self) -> bool:
+        """Before ``finish``, in another thread than the training's: torch's profiler stops only in that one, so that it
+        has to come to the end of its step. Returns whether it has not, and still may: then the hooks have to stay.
         """
         if not self.is_open or get_ident() == self._thread:
             return False
