@@ -48,13 +48,13 @@ def test_a_window_holds_its_steps_and_the_annotations_in_them(tmp_path):
     assert (window.framework, window.rank, window.pid) == ("tensorflow", 0, run.meta["pid"])
     names = {window.events.text(i) for i in range(len(window.events))}
     assert "mine" in names
-    # the marker lies in the step of the hook, on the same clock
+    # the marker holds the step of the hook and reaches into no other, on the same clock
     steps = {s.step: s for s in run.steps}
     rows = np.flatnonzero(window.events.of_kind(Kind.STEP))
     for i in rows:
-        step = steps[int(window.events.step[i])]
-        assert step.start - 1_000_000 < window.events.ts_ns[i]
-        assert window.events.end_ns[i] < step.end + 1_000_000
+        before, step, after = (steps[int(window.events.step[i]) + by] for by in (-1, 0, 1))
+        assert before.end - 1_000_000 < window.events.ts_ns[i] < step.start + 1_000_000
+        assert step.end - 1_000_000 < window.events.end_ns[i] < after.start + 1_000_000
     assert not list(run.worker.folder.path.glob(".*"))
 
 
