@@ -20,11 +20,11 @@ from pathlib import Path
 
 from stepscope import importers
 from stepscope.errors import StepscopeError
-from stepscope.schema import Window
-from stepscope.store import read_window, read_window_meta, write_window
+from stepscope.schema import Program, Window
+from stepscope.store import read_programs, read_window, read_window_meta, write_window
 
 #: Raise it when an importer changes what it makes of a file.
-IMPORTER_VERSION = 4
+IMPORTER_VERSION = 5
 
 #: Bytes of a file's name that stand in that of its entry, which file systems bound by 255.
 _LONGEST_NAME = 150
@@ -92,6 +92,12 @@ def about(path: Path) -> Window | None:
         return None if cached is None else read_window_meta(cached)
     except StepscopeError:
         return None
+
+
+def programs(path: Path) -> list[Program] | None:
+    """What the file says that XLA compiled, from the cached window; None where there is none."""
+    cached = entry(path)
+    return None if cached is None else read_programs(cached)
 
 
 def load(path: Path) -> Window:

@@ -76,6 +76,9 @@ EVENT_SCHEMA = pa.schema(
 )
 ARGS_SCHEMA = pa.schema([("args", pa.large_utf8())])  # distinct JSON objects, one a row
 
+#: The programs of a window: what XLA compiled, one a row.
+PROGRAM_SCHEMA = pa.schema([("name", pa.utf8()), ("id", pa.int64()), ("proto", pa.large_binary())])
+
 #: The always-on stream of one worker: steps, phases, annotations. Read back as ``Events``.
 LIVE_SCHEMA = pa.schema(
     [
@@ -295,12 +298,22 @@ class Events:
         return cls.from_columns(columns, names, lanes, args_values)
 
 
+@dataclass(frozen=True)
+class Program:
+    """What XLA compiled: ``proto`` is a serialised HloProto, ``id`` what events call ``program_id`` (as int64)."""
+
+    name: str
+    id: int
+    proto: bytes = field(repr=False)
+
+
 @dataclass
 class Window:
     """A deep window, or a whole imported file: its events and what is known about them.
 
     ``header`` keeps the source's own header fields that no other field holds. ``source`` names the
-    file that was read, for messages.
+    file that was read, for messages. ``programs`` are there after an import; those of a kept window are read
+    apart, by ``store.read_programs``, since few ask for them.
     """
 
     events: Events
@@ -314,9 +327,10 @@ class Window:
     devices: list[Device] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     header: dict = field(default_factory=dict)
+    programs: list[Program] = field(default_factory=list)
 
     def meta(self) -> dict:
-        """Everything but the events, as plain data for JSON."""
+        """Everything but the events and the programs, as plain data for JSON."""
         return {
             "schema": SCHEMA_VERSION,
             "source": self.source,

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from stepscope import cache, importers
 from stepscope.errors import StepscopeError
-from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Events, Lane, Note, Window
-from stepscope.store import StreamReader, WorkerFolder, layout_rows, read_window
+from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Events, Lane, Note, Program, Window
+from stepscope.store import StreamReader, WorkerFolder, layout_rows, read_programs, read_window
 from stepscope.store.worker_meta import monitor_notes, usable_meta
 
 #: A worker that has not said that it ended counts as running while data is younger than this.
@@ -75,6 +75,14 @@ class Worker(Protocol):
 
     def window(self, window_id: str) -> Window: ...
     def windows(self) -> Iterator[Window]: ...
+    def programs(self, window_id: str) -> list[Program]:
+        """What XLA compiled of what ran in a window; none where nothing did or the profiler did not tell.
+
+        Raises:
+            StepscopeError: they are damaged.
+        """
+        ...
+
     def monitor(self) -> pa.Table | None:
         """Resource samples (MONITOR_SCHEMA), or None where there was no monitor."""
         ...
@@ -143,6 +151,9 @@ class RecordedWorker:
             StepscopeError: it is damaged.
         """
         return read_window(self.folder.path / "windows" / window_id)
+
+    def programs(self, window_id: str) -> list[Program]:
+        return read_programs(self.folder.path / "windows" / window_id)
 
     def windows(self) -> Iterator[Window]:
         """The readable windows; one that is damaged leaves a note."""
@@ -253,6 +264,10 @@ class FileWorker:
 
     def window(self, window_id: str) -> Window:
         return self.load()
+
+    def programs(self, window_id: str) -> list[Program]:
+        kept = cache.programs(self.path) if self.use_cache else None
+        return self.load().programs if kept is None else kept
 
     def windows(self) -> Iterator[Window]:
         yield self.load()

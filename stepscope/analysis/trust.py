@@ -47,6 +47,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "unknown_category": ("step activity", "device times"),
     "unknown_part": ("steps", "phases", *_DEEP),
     "dropped_instants": (),
+    "programs_left_out": (),
     "rank_conflict": ("the rank",),
     "rank_unknown": ("the rank",),
     "duplicate_rank": ("the rank",),

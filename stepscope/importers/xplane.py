@@ -40,6 +40,7 @@ from stepscope.importers.xplane_names import (
     framework_of,
     host_kind,
 )
+from stepscope.importers.xplane_programs import programs_of
 from stepscope.importers.xplane_stats import StatTable
 from stepscope.importers.xplane_wire import Line, Plane, Space, read_space
 from stepscope.schema import NONE, Device, Events, Kind, Lane, Notes, Window
@@ -75,6 +76,7 @@ def import_xplane(source: ByteSource) -> Window:
     if source.damage or space.fault:
         reason = source.damage or "it ends inside a record, or a record is damaged"
         notes.add("truncated", f"The file is incomplete ({reason}); everything that could be read was kept.")
+    programs = programs_of(space, events, notes)
     notes.add("unknown_part", "Parts of the file that this version does not know were left out.", space.unknown)
     line_names = [line.name for plane in space.planes for line in plane.lines]
     return Window(
@@ -88,6 +90,7 @@ def import_xplane(source: ByteSource) -> Window:
         devices=_devices(space),
         notes=notes.list(),
         header=_header(space),
+        programs=programs,
     )
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from stepscope.importers.xplane_events import RawStats
-from stepscope.importers.xplane_wire import Plane, Stat, signed
+from stepscope.importers.xplane_wire import Plane, Stat
+from stepscope.protobuf_wire import signed
 from stepscope.schema import NONE
 
 _DOUBLE, _UINT64, _INT64, _TEXT, _BYTES, _REF = range(2, 8)

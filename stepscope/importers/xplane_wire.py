@@ -10,28 +10,13 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
 
-VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+from stepscope.protobuf_wire import LENGTH, VARINT, Fault, Field, fields, signed, text
+
 #: Fields of a line: id, name, timestamp_ns, events, duration_ps, display_id, display_name.
 _LINE_WIRES = {1: VARINT, 2: LENGTH, 3: VARINT, 4: LENGTH, 9: VARINT, 10: VARINT, 11: LENGTH}
-
-
-class Field(NamedTuple):
-    """One field: ``value`` is the number of a scalar; a length-delimited one lies at [start, end)."""
-
-    number: int
-    wire: int
-    value: int
-    start: int
-    end: int
-
-
-class Fault(Exception):
-    """The message ends inside a field, or holds what no message holds."""
 
 
 @dataclass
@@ -129,59 +114,12 @@ def read_space(data: bytes) -> Space:
             elif f.number == 1:
                 space.planes.append(_plane(data, f.start, end, space))
             elif f.number == 2:
-                space.errors.append(_text(data, f.start, end))
+                space.errors.append(text(data, f.start, end))
             elif f.number == 4:
-                space.hostnames.append(_text(data, f.start, end))
+                space.hostnames.append(text(data, f.start, end))
     except Fault:
         space.fault = True
     return space
-
-
-def fields(data: bytes, at: int, end: int, clip: bool = False) -> Iterator[Field]:
-    """The fields of the message at [at, end).
-
-    Args:
-        clip: also yield a last field that runs over the end, with its claimed ``end``.
-
-    Raises:
-        Fault: where a field runs over the end, or a tag is none.
-    """
-    while at < end:
-        tag, at = varint(data, at, end)
-        number, wire = tag >> 3, tag & 7
-        if number == 0:
-            raise Fault
-        if wire == LENGTH:
-            length, at = varint(data, at, end)
-            if at + length > end and not clip:
-                raise Fault
-            yield Field(number, wire, 0, at, at + length)
-            at += length
-        elif wire == VARINT:
-            value, after = varint(data, at, end)
-            yield Field(number, wire, value, at, after)
-            at = after
-        elif wire in (FIXED64, FIXED32):
-            size = 8 if wire == FIXED64 else 4
-            if at + size > end:
-                raise Fault
-            yield Field(number, wire, int.from_bytes(data[at : at + size], "little"), at, at + size)
-            at += size
-        else:
-            raise Fault
-
-
-def varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """The unsigned number at ``at``, and where it ends."""
-    value = shift = 0
-    while at < end and shift < 70:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & (2**64 - 1), at
-        shift += 7
-    raise Fault
 
 
 def _plane(data: bytes, at: int, end: int, space: Space) -> Plane:
@@ -202,7 +140,7 @@ def _plane_part(data: bytes, f: Field, stop: int, plane: Plane, space: Space) ->
     """Take in one field of a plane; a fault inside it costs only itself, since its length is known."""
     try:
         if f.number == 2:
-            plane.name = _text(data, f.start, stop)
+            plane.name = text(data, f.start, stop)
         elif f.number == 3:
             plane.lines.append(_line(data, f.start, stop, space))
         elif f.number == 4:
@@ -234,11 +172,11 @@ def _line(data: bytes, at: int, end: int, space: Space) -> Line:
                     if f.number == 1:
                         line.id = signed(f.value)
                     elif f.number == 2 and f.wire == LENGTH:
-                        line.name = _text(data, f.start, f.end)
+                        line.name = text(data, f.start, f.end)
                     elif f.number == 3:
                         line.timestamp_ns = signed(f.value)
                     elif f.number == 11 and f.wire == LENGTH:
-                        display_name = _text(data, f.start, f.end)
+                        display_name = text(data, f.start, f.end)
                     if _LINE_WIRES.get(f.number) != f.wire:
                         space.unknown += 1
                     continue
@@ -260,7 +198,7 @@ def _event_metadata(data: bytes, at: int, end: int, plane: Plane) -> None:
         if f.number == 1 and f.wire == VARINT:
             key = f.value
         elif f.number == 2 and f.wire == LENGTH:
-            name = _text(data, f.start, f.end)
+            name = text(data, f.start, f.end)
         elif f.number == 5 and f.wire == LENGTH:
             stats.append(_stat(data, f.start, f.end))
     plane.event_names[signed(key)] = name
@@ -275,7 +213,7 @@ def _stat_metadata(data: bytes, at: int, end: int, plane: Plane) -> None:
         if f.number == 1 and f.wire == VARINT:
             key = f.value
         elif f.number == 2 and f.wire == LENGTH:
-            name = _text(data, f.start, f.end)
+            name = text(data, f.start, f.end)
     plane.stat_names[signed(key)] = name
 
 
@@ -303,12 +241,3 @@ def _stat(data: bytes, at: int, end: int) -> Stat:
             else:
                 stat.value = signed(f.value) if f.number == 4 else f.value
     return stat
-
-
-def signed(value: int) -> int:
-    """An unsigned 64-bit number as int64, the same bits."""
-    return value - 2**64 if value >= 2**63 else value
-
-
-def _text(data: bytes, start: int, end: int) -> str:
-    return data[start:end].decode("utf-8", "replace")

@@ -3,7 +3,7 @@
 from stepscope.store.layout import RunFolder, WorkerFolder
 from stepscope.store.rows import layout_rows
 from stepscope.store.streams import StreamReader, StreamWriter, read_stream, read_tail
-from stepscope.store.windows import read_window, read_window_meta, write_window
+from stepscope.store.windows import read_programs, read_window, read_window_meta, write_window
 
 __all__ = [
     "RunFolder",
@@ -11,6 +11,7 @@ __all__ = [
     "StreamWriter",
     "WorkerFolder",
     "layout_rows",
+    "read_programs",
     "read_stream",
     "read_tail",
     "read_window",

@@ -1,4 +1,5 @@
-"""Deep windows as Parquet: ``events.parquet``, ``args.parquet`` and ``window.json`` in one folder.
+"""Deep windows as Parquet: ``events.parquet``, ``args.parquet`` and ``window.json`` in one folder, and
+``programs.parquet`` where the source holds what XLA compiled.
 
 ``window.json`` holds the lanes, the devices, the quality notes and the source's header in one place,
 so that a window is whole or absent: the folder is written beside and renamed.
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stepscope.errors import StepscopeError
-from stepscope.schema import ARGS_SCHEMA, EVENT_SCHEMA, NONE, Events, Lane, Window
+from stepscope.schema import ARGS_SCHEMA, EVENT_SCHEMA, NONE, PROGRAM_SCHEMA, Events, Lane, Program, Window
 from stepscope.store.layout import read_json, write_json
 from stepscope.store.rows import layout_rows
 
@@ -53,6 +54,8 @@ def write_window(folder: Path, window: Window) -> None:
         args = pa.table([pa.array(window.events.args_values, pa.large_utf8())], schema=ARGS_SCHEMA)
         with open(beside / "args.parquet", "xb") as file:
             pq.write_table(args, file, use_dictionary=False, **_PACKED)
+        if window.programs:
+            _write_programs(beside / "programs.parquet", window.programs)
         write_json(beside / "window.json", window.meta())
         os.rename(beside, folder)
     except OSError as error:
@@ -96,6 +99,29 @@ def read_window_meta(folder: Path) -> Window:
         return Window.from_meta(meta, Events.empty())
     except _DAMAGED as error:
         raise _damaged(folder, error) from error
+
+
+def read_programs(folder: Path) -> list[Program]:
+    """The programs of a window, none where its source held none.
+
+    Raises:
+        StepscopeError: the file is damaged.
+    """
+    try:
+        with open(folder / "programs.parquet", "rb") as file:
+            columns = pq.ParquetFile(file).read().to_pydict()
+        return [Program(*row) for row in zip(columns["name"], columns["id"], columns["proto"], strict=True)]
+    except FileNotFoundError:
+        return []
+    except _DAMAGED as error:
+        raise _damaged(folder, error) from error
+
+
+def _write_programs(path: Path, programs: list[Program]) -> None:
+    columns = [[p.name for p in programs], [p.id for p in programs], [p.proto for p in programs]]
+    table = pa.table(columns, schema=PROGRAM_SCHEMA)
+    with open(path, "xb") as file:
+        pq.write_table(table, file, use_dictionary=False, **_PACKED)
 
 
 def _check_indices(events: Events) -> None:

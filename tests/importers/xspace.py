@@ -39,6 +39,7 @@ class PlaneBuilder:
         self._events: dict[str, int] = {}
         self._stats: dict[str, int] = {}
         self._lines: list[tuple[bytes, list[bytes]]] = []
+        self._programs = b""
         self._own = b"".join(member(6, self._stat(k, v)) for k, v in stats.items())
 
     def line(self, number: int, name: str, timestamp_ns: int = 0) -> PlaneBuilder:
@@ -55,6 +56,12 @@ class PlaneBuilder:
         self._lines[-1][1].append(message)
         return self
 
+    def program(self, number: int, name: str, proto: bytes) -> PlaneBuilder:
+        """What XLA compiled, as the plane ``/host:metadata`` carries it: an event's metadata that no event has."""
+        stat = member(5, self._stat("Hlo Proto", proto))
+        self._programs += member(4, member(1, number) + member(2, member(1, number) + member(2, name) + stat))
+        return self
+
     def bytes(self) -> bytes:
         out = member(2, self.name)
         for head, events in self._lines:
@@ -63,7 +70,7 @@ class PlaneBuilder:
             out += member(4, member(1, number) + member(2, member(1, number) + member(2, name)))
         for name, number in self._stats.items():
             out += member(5, member(1, number) + member(2, member(1, number) + member(2, name)))
-        return out + self._own
+        return out + self._programs + self._own
 
     def _stat(self, name: str, value: Value) -> bytes:
         number = self._stats.setdefault(name, len(self._stats) + 1)

@@ -1,0 +1,44 @@
+"""The programs in an XSpace: a metadata plane carries what XLA compiled, one HloProto for each program."""
+
+from __future__ import annotations
+
+import re
+
+from stepscope.importers.xplane_wire import Space
+from stepscope.schema import Events, Notes, Program
+
+_PLANE = "/host:metadata"
+#: A stat's name has changed its letters between versions.
+_STAT = re.compile(r"hlo[ _]proto", re.IGNORECASE)
+#: The name of a program ends in its number: "jit_step(15)".
+_NUMBER = re.compile(r"\(\d+\)$")
+_RAN = re.compile(r'"program_id":(-?\d{1,20})')
+#: Bytes of one program and of all that are kept of one file: what is above takes minutes to look at.
+MAX_PROGRAM_BYTES = 64 << 20
+MAX_BYTES = 256 << 20
+
+
+def programs_of(space: Space, events: Events, notes: Notes) -> list[Program]:
+    """The programs, those that ran in the file first; what is too large is left out and counted."""
+    found = [
+        Program(_NUMBER.sub("", plane.event_names.get(number, "")), number, stat.value)
+        for plane in space.planes
+        if plane.name == _PLANE
+        for number, stats in plane.event_stats.items()
+        for stat in stats
+        if isinstance(stat.value, bytes) and stat.kind == 6 and _STAT.match(plane.stat_names.get(stat.metadata_id, ""))
+    ]
+    ran = {int(number) for text in events.args_values for number in _RAN.findall(text)}
+    found.sort(key=lambda program: (program.id not in ran and program.id % 2**64 not in ran, len(program.proto)))
+    kept, size = [], 0
+    for program in found:
+        if len(program.proto) <= MAX_PROGRAM_BYTES and size + len(program.proto) <= MAX_BYTES:
+            kept.append(program)
+            size += len(program.proto)
+    notes.add(
+        "programs_left_out",
+        f"Programs that XLA compiled are kept up to {MAX_PROGRAM_BYTES >> 20} MiB each and {MAX_BYTES >> 20} MiB "
+        "together, those that ran first; the tables of HLO operations tell less of the others.",
+        len(found) - len(kept),
+    )
+    return kept

@@ -1,0 +1,62 @@
+"""HLO programs: read from their protos, kept with a window, equal to what a generated parser reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stepscope.hlo import read_module
+from stepscope.importers import import_file, xplane_programs
+from stepscope.store import read_programs, read_window, write_window
+from tests.hlo.programs import dense_layer
+from tests.importers.xspace import PlaneBuilder, xspace
+
+
+def test_a_module_is_read() -> None:
+    module = read_module(dense_layer())
+    assert module.name == "jit_step"
+    assert module.entry is not None
+    assert [each.name for each in module.entry.instructions] == ["x", "w", "b", "dot.1", "add_maximum_fusion"]
+    _, dot = module.by_name["dot.1"]
+    assert (dot.op_name, dot.op_type, dot.source) == ("model/dense/MatMul", "MatMul", "m.py:7")
+    assert dot.shape.text == "f32[64,256]{1,0}"
+    assert dot.shape.bytes == 64 * 256 * 4
+    assert dot.attributes["dot"] == ((1,), ())
+    assert [each and each.name for each in module.entry.operands(dot)] == ["x", "w"]
+    _, fusion = module.by_name["add_maximum_fusion"]
+    assert fusion.fusion_kind == "kLoop"
+    assert [each.name for each in module.called(fusion)] == ["fused_computation"]
+    assert module.schedule == {2: [21, 22, 23, 24, 25]}
+    assert not module.fault
+
+
+def test_a_cut_module_keeps_what_comes_before() -> None:
+    whole = dense_layer()
+    read = [read_module(whole[:end]) for end in range(len(whole))]
+    assert all(module.fault for module in read[1:])
+    counts = [sum(1 for _ in module.instructions()) for module in read]
+    assert counts == sorted(counts)
+    assert counts[-1] == 12
+
+
+def a_file(folder: Path) -> Path:
+    host = PlaneBuilder("/host:CPU").line(1, "tf_XLAEigen", 10**18)
+    host.event("dot.1", 0, 5_000_000, hlo_op="dot.1", hlo_module="jit_step", program_id=7)
+    metadata = PlaneBuilder("/host:metadata").program(7, "jit_step(7)", dense_layer()).program(8, "other(8)", b"\n\0")
+    path = folder / "host.xplane.pb"
+    path.write_bytes(xspace(host, metadata))
+    return path
+
+
+def test_programs_are_kept_with_the_window(tmp_path: Path) -> None:
+    window = import_file(a_file(tmp_path))
+    assert [(p.name, p.id) for p in window.programs] == [("jit_step", 7), ("other", 8)]
+    write_window(tmp_path / "window", window)
+    assert read_programs(tmp_path / "window") == window.programs
+    assert read_window(tmp_path / "window").programs == []
+
+
+def test_what_is_too_large_is_left_out_and_counted(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(xplane_programs, "MAX_BYTES", len(dense_layer()))
+    window = import_file(a_file(tmp_path))
+    assert [p.name for p in window.programs] == ["jit_step"], "the one that ran goes first, though it is larger"
+    assert [(n.code, n.count) for n in window.notes if n.code == "programs_left_out"] == [("programs_left_out", 1)]
