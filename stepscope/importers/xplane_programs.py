@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 from stepscope.importers.xplane_wire import Space
+from stepscope.protobuf_wire import signed
 from stepscope.schema import Events, Notes, Program
 
 _PLANE = "/host:metadata"
 #: A stat's name has changed its letters between versions.
 _STAT = re.compile(r"hlo[ _]proto", re.IGNORECASE)
-#: The name of a program ends in its number: "jit_step(15)".
-_NUMBER = re.compile(r"\(\d+\)$")
+#: The name of a program ends in the number that events tell, "jit_step(15)". The key of its metadata is the same
+#: number in TensorFlow's files and another in those of JAX on a CPU (TensorFlow 2.21, JAX 0.10).
+_NAMED = re.compile(r"(?P<name>.*)\((?P<id>\d{1,20})\)", re.DOTALL)
 _RAN = re.compile(r'"program_id":(-?\d{1,20})')
 #: Bytes of one program and of all that are kept of one file: what is above takes minutes to look at.
 MAX_PROGRAM_BYTES = 64 << 20
@@ -21,15 +23,15 @@ MAX_BYTES = 256 << 20
 def programs_of(space: Space, events: Events, notes: Notes) -> list[Program]:
     """The programs, those that ran in the file first; what is too large is left out and counted."""
     found = [
-        Program(_NUMBER.sub("", plane.event_names.get(number, "")), number, stat.value)
+        _program(plane.event_names.get(number, ""), number, stat.value)
         for plane in space.planes
         if plane.name == _PLANE
         for number, stats in plane.event_stats.items()
         for stat in stats
         if isinstance(stat.value, bytes) and stat.kind == 6 and _STAT.match(plane.stat_names.get(stat.metadata_id, ""))
     ]
-    ran = {int(number) for text in events.args_values for number in _RAN.findall(text)}
-    found.sort(key=lambda program: (program.id not in ran and program.id % 2**64 not in ran, len(program.proto)))
+    ran = {_as_int64(int(number)) for text in events.args_values for number in _RAN.findall(text)}
+    found.sort(key=lambda program: (program.id not in ran, len(program.proto)))
     kept, size = [], 0
     for program in found:
         if len(program.proto) <= MAX_PROGRAM_BYTES and size + len(program.proto) <= MAX_BYTES:
@@ -42,3 +44,12 @@ def programs_of(space: Space, events: Events, notes: Notes) -> list[Program]:
         len(found) - len(kept),
     )
     return kept
+
+
+def _program(name: str, key: int, proto: bytes) -> Program:
+    told = _NAMED.fullmatch(name)
+    return Program(told["name"], _as_int64(int(told["id"])), proto) if told else Program(name, key, proto)
+
+
+def _as_int64(number: int) -> int:
+    return signed(number % 2**64)

@@ -41,7 +41,7 @@ def test_a_cut_module_keeps_what_comes_before() -> None:
 def a_file(folder: Path) -> Path:
     host = PlaneBuilder("/host:CPU").line(1, "tf_XLAEigen", 10**18)
     host.event("dot.1", 0, 5_000_000, hlo_op="dot.1", hlo_module="jit_step", program_id=7)
-    metadata = PlaneBuilder("/host:metadata").program(7, "jit_step(7)", dense_layer()).program(8, "other(8)", b"\n\0")
+    metadata = PlaneBuilder("/host:metadata").program(7, "jit_step(7)", dense_layer()).program(1, "other(8)", b"\n\0")
     path = folder / "host.xplane.pb"
     path.write_bytes(xspace(host, metadata))
     return path
