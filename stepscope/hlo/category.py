@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stepscope.hlo.cost import CONTAINERS, ELEMENTWISE
 from stepscope.hlo.module import Instruction, Module
+from stepscope.hlo.opcodes import CONTAINERS, ELEMENTWISE, TRANSCENDENTAL
 
 COLLECTIVES = ("all-reduce", "all-gather", "all-to-all", "collective", "reduce-scatter", "ragged-all-to-all")
 _MATRIX = {"dot": "matrix product", "ragged-dot": "matrix product", "convolution": "convolution"}
@@ -36,6 +36,6 @@ def category(module: Module, instruction: Instruction) -> str:
         return "data formatting"
     if opcode in CONTAINERS:
         return "control flow"
-    if opcode in ELEMENTWISE:
+    if opcode in ELEMENTWISE or opcode in TRANSCENDENTAL:
         return "elementwise"
     return opcode.removesuffix("-start").removesuffix("-done").removesuffix("-update")

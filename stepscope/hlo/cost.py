@@ -16,129 +16,10 @@ from math import prod
 from stepscope.hlo.attributes import library_dot
 from stepscope.hlo.convolution import convolution_flops, library_convolution_flops
 from stepscope.hlo.module import Computation, Instruction, Module
+from stepscope.hlo.opcodes import APPLIED, CONTAINERS, ELEMENTWISE, FREE, MOVES, TRANSCENDENTAL
 from stepscope.hlo.shapes import Shape
 
 FMA = 2
-_TRANSCENDENTAL = frozenset(
-    [
-        "atan2",
-        "cbrt",
-        "cosine",
-        "erf",
-        "exponential",
-        "exponential-minus-one",
-        "log",
-        "log-plus-one",
-        "logistic",
-        "power",
-        "rsqrt",
-        "sine",
-        "sqrt",
-        "tan",
-        "tanh",
-        "rng",
-    ]
-)
-_ELEMENTWISE = frozenset(
-    [
-        "abs",
-        "add",
-        "and",
-        "ceil",
-        "clamp",
-        "clz",
-        "compare",
-        "complex",
-        "convert",
-        "divide",
-        "floor",
-        "imag",
-        "is-finite",
-        "maximum",
-        "minimum",
-        "multiply",
-        "negate",
-        "not",
-        "or",
-        "popcnt",
-        "real",
-        "reduce-precision",
-        "remainder",
-        "round-nearest-afz",
-        "round-nearest-even",
-        "select",
-        "shift-left",
-        "shift-right-arithmetic",
-        "shift-right-logical",
-        "sign",
-        "stochastic-convert",
-        "subtract",
-        "xor",
-    ]
-)
-#: They move or name data; what they cost is bytes.
-_MOVES = frozenset(
-    [
-        "all-gather",
-        "all-gather-start",
-        "all-to-all",
-        "broadcast",
-        "bitcast-convert",
-        "collective-broadcast",
-        "collective-permute",
-        "collective-permute-start",
-        "concatenate",
-        "copy",
-        "copy-start",
-        "dynamic-reshape",
-        "dynamic-slice",
-        "dynamic-update-slice",
-        "gather",
-        "get-dimension-size",
-        "infeed",
-        "iota",
-        "outfeed",
-        "pad",
-        "ragged-all-to-all",
-        "recv",
-        "reduce-scatter",
-        "reshape",
-        "reverse",
-        "rng-get-and-update-state",
-        "send",
-        "set-dimension-size",
-        "slice",
-        "transpose",
-    ]
-)
-_FREE = frozenset(
-    [
-        "add-dependency",
-        "after-all",
-        "all-gather-done",
-        "all-reduce-done",
-        "async-done",
-        "async-update",
-        "bitcast",
-        "collective-permute-done",
-        "constant",
-        "copy-done",
-        "domain",
-        "get-tuple-element",
-        "opt-barrier",
-        "parameter",
-        "partition-id",
-        "recv-done",
-        "replica-id",
-        "send-done",
-        "tuple",
-    ]
-)
-#: All of these.
-ELEMENTWISE = _ELEMENTWISE | _TRANSCENDENTAL
-#: They run other computations, whose instructions the profiler shows by themselves.
-CONTAINERS = frozenset(["call", "while", "conditional"])
-
 PARTS_APART = "It runs other operations, which are rows of their own."
 NOT_TOLD = "XLA does not say what a custom call of this target computes."
 UNKNOWN = "This version does not know the operation."
@@ -187,7 +68,7 @@ class Costs:
 
     def _cost(self, computation: Computation, instruction: Instruction) -> Cost:
         opcode = instruction.opcode
-        if opcode in _FREE:
+        if opcode in FREE:
             return Cost(0, 0, 0)
         if opcode in CONTAINERS:
             return Cost(why=PARTS_APART)
@@ -201,16 +82,16 @@ class Costs:
     def _work(self, instruction: Instruction, operands: list[Shape]) -> Cost:
         """FLOPs and transcendentals."""
         opcode, elements = instruction.opcode, instruction.shape.elements
-        if opcode in _ELEMENTWISE:
+        if opcode in ELEMENTWISE:
             return Cost(elements, 0)
-        if opcode in _TRANSCENDENTAL or opcode == "rng-bit-generator":
+        if opcode in TRANSCENDENTAL or opcode == "rng-bit-generator":
             return Cost(0, elements)
-        if opcode in _MOVES:
+        if opcode in MOVES:
             return Cost(0, 0)
         if opcode in ("fusion", "async-start"):
             called = self._module.called(instruction)
             return self.inside(called[0]) if called else Cost(why=NOT_READ)
-        if opcode in _APPLIED:
+        if opcode in APPLIED:
             return self._applied(instruction, operands)
         try:
             flops = _flops(instruction, operands)
@@ -287,9 +168,6 @@ class Costs:
             elif not (user.opcode == "dynamic-update-slice" and first):
                 whole = True
         return size + (parameter.shape.bytes if whole else 0)
-
-
-_APPLIED = frozenset(["map", "reduce", "reduce-window", "scatter", "select-and-scatter"])
 
 
 def _flops(instruction: Instruction, operands: list[Shape]) -> int | None:
