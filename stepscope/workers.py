@@ -6,6 +6,7 @@ wrote. Both answer the same questions, so that everything above sees one kind of
 
 from __future__ import annotations
 
+import contextlib
 import time
 import weakref
 from collections.abc import Iterator
@@ -277,6 +278,16 @@ class FileWorker:
 
     def monitor_reader(self) -> StreamReader | None:
         return None
+
+
+def programs_of(worker: Worker) -> list[Program]:
+    """What XLA compiled of what ran in any window, each once; a window whose programs are damaged tells none."""
+    found: dict[int, Program] = {}
+    for window_id in worker.window_ids():
+        with contextlib.suppress(StepscopeError):
+            for program in worker.programs(window_id):
+                found.setdefault(program.id, program)
+    return list(found.values())
 
 
 def live_events(table: pa.Table, meta: dict) -> Events:

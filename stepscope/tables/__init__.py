@@ -1,5 +1,5 @@
-"""The tables of one worker: kernels, operators, modules, memory operations, allocations, launches,
-annotations.
+"""The tables of one worker: kernels, operators, modules, memory operations, allocations, launches, annotations,
+operations that XLA compiled, and these as a tree.
 
 Each has every occurrence as a row of its own, and groups of them. What a group shows is computed by the functions of
 ``stepscope.analysis`` that the summary is made of.
@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from stepscope.held import array_bytes
-from stepscope.schema import Device
+from stepscope.schema import Device, Program
 from stepscope.tables.allocations import AllocationTable
 from stepscope.tables.annotations import AnnotationTable
 from stepscope.tables.frame import Frame, Occurrences
+from stepscope.tables.hlo import HloTable
+from stepscope.tables.hlo_profile import HloProfileTable
 from stepscope.tables.kernels import KernelTable
 from stepscope.tables.launches import LaunchTable
 from stepscope.tables.memory_operations import MemoryOperationTable
@@ -38,7 +40,7 @@ class Table(Protocol):
 
     def why_empty(self) -> str | None:
         """A word for why there are no rows, None where there are: no_window, no_device, no_operator, no_module,
-        no_memory_operation, no_allocation, no_launch, no_annotation."""
+        no_memory_operation, no_allocation, no_launch, no_annotation, no_hlo."""
         ...
 
     @property
@@ -57,6 +59,8 @@ TABLES: dict[str, type[Any]] = {
     "allocations": AllocationTable,
     "launches": LaunchTable,
     "annotations": AnnotationTable,
+    "hlo": HloTable,
+    "hlo_profile": HloProfileTable,
 }
 #: Rows that are not grouped.
 SINGLE = "none"
@@ -69,11 +73,18 @@ class Tables:
 
     Args:
         devices: known besides those that the timeline's windows tell.
+        programs: reads what XLA compiled of what the timeline shows.
     """
 
-    def __init__(self, timeline: Timeline, devices: Sequence[Device] = ()) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        devices: Sequence[Device] = (),
+        programs: Callable[[], Iterable[Program]] = tuple,
+    ) -> None:
         self._timeline = timeline
         self._devices = devices
+        self._programs = programs
         self.origin_ns = timeline.origin_ns
         self._lock = threading.RLock()
         self._tables: dict[str, Table] = {}
@@ -83,7 +94,7 @@ class Tables:
 
     @cached_property
     def source(self) -> Source:
-        return Source(self._timeline, self._devices)
+        return Source(self._timeline, self._devices, self._programs)
 
     def table(self, name: str) -> Table:
         with self._lock:

@@ -12,11 +12,12 @@ import pyarrow as pa
 from stepscope.schema import NONE
 
 #: How values of a column read: text; word (a short text); flag (true or false); id (a number that is no quantity);
-#: count; number; ns; moment (ns after the timeline's origin); bytes; bytes_per_s; ratio (0..1); share (a ratio of which
-#: the column's rows make up the whole).
+#: count; number; ns; moment (ns after the timeline's origin); bytes; bytes_per_s; flop; flop_per_s; ratio (0..1);
+#: share (a ratio of which the column's rows make up the whole).
 Unit = Literal[
-    "text", "word", "flag", "id", "count", "number", "ns", "moment", "bytes", "bytes_per_s", "ratio", "share"
-]
+    "text", "word", "flag", "id", "count", "number", "ns", "moment", "bytes", "bytes_per_s", "flop", "flop_per_s",
+    "ratio", "share",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -11,6 +11,8 @@ import numpy as np
 from stepscope.analysis.allocations import Allocator, allocators
 from stepscope.analysis.autograd import Autograd, link_backward
 from stepscope.analysis.capture import merge
+from stepscope.analysis.ceilings import Ceilings, ceilings_of
+from stepscope.analysis.hlo_ops import HloRuns, hlo_runs
 from stepscope.analysis.kernel_runs import KernelRuns, kernel_runs
 from stepscope.analysis.launches import Launches, LaunchTimes, Links, launch_times, launches, link
 from stepscope.analysis.modules import Owners, module_owners
@@ -18,7 +20,9 @@ from stepscope.analysis.operators import Calls, operator_calls
 from stepscope.analysis.order import coded
 from stepscope.analysis.queues import QueueOrder, queue_order
 from stepscope.analysis.select import device_of
-from stepscope.schema import NONE, Device, Events, Lane
+from stepscope.hlo.programs import Programs
+from stepscope.schema import NONE, Device, Events, Lane, Program
+from stepscope.tables.hlo_work import HloWork
 from stepscope.timeline import LIVE_BASE, Timeline
 from stepscope.timeline.segment import Segment
 
@@ -34,9 +38,15 @@ class Source:
 
     Args:
         devices: known besides those that the windows tell.
+        programs: reads what XLA compiled; asked when a table of its operations is made.
     """
 
-    def __init__(self, timeline: Timeline, devices: Sequence[Device] = ()) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        devices: Sequence[Device] = (),
+        programs: Callable[[], Iterable[Program]] = tuple,
+    ) -> None:
         segments = timeline.segments()
         self.version = timeline.version
         self.origin_ns = timeline.origin_ns
@@ -45,6 +55,7 @@ class Source:
         self.live: Events = merge([_on_lanes(s, timeline) for s in segments if s.base >= LIVE_BASE]).events
         known = {device.id: device for device in devices} | timeline.devices
         self._devices = [device for _, device in sorted(known.items())]
+        self._programs = programs
         self.steps = timeline.steps()
 
     # -- analyses -------------------------------------------------------------------------------------
@@ -88,6 +99,17 @@ class Source:
     @cached_property
     def allocators(self) -> list[Allocator] | None:
         return allocators(self.capture, self.owners)
+
+    @cached_property
+    def hlo(self) -> HloWork:
+        runs = hlo_runs(self.events)
+        return HloWork.of(runs, Programs(self._programs()), self._ceilings(runs))
+
+    def _ceilings(self, runs: HloRuns) -> Ceilings | None:
+        """Those of the devices on which operations ran, if these are of one known model."""
+        used = set(np.unique(self.events.device[runs.rows]).tolist()) if runs.on_device else set()
+        found = {ceilings_of(device) for device in self._devices if device.id in used}
+        return found.pop() if len(found) == 1 else None
 
     # -- columns that several tables have -------------------------------------------------------------
 
