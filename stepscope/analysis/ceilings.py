@@ -24,18 +24,18 @@ class Ceilings:
     flop_per_s: dict[str, int]
     source: str
 
-    def peak(self, type: str, matrix: bool) -> int:
-        """FLOP/s for work on elements of an XLA type.
+    def precision(self, type: str, matrix: bool) -> str:
+        """Which of the rates stands for work on elements of an XLA type.
 
         Products and convolutions run on matrix units, those of f32 as TF32 where the device has it; all else runs
         in f32 on vector units, f64 apart.
         """
         if type in ("f64", "c128", "s64", "u64"):
-            return self.flop_per_s.get("f64", self.flop_per_s["f32"])
+            return "f64" if "f64" in self.flop_per_s else "f32"
         names: tuple[str, ...] = ()
         if matrix:
             names = ("f8", "f16") if type.startswith("f8") else ("f16",) if type in ("f16", "bf16") else ("tf32",)
-        return next((self.flop_per_s[name] for name in names if name in self.flop_per_s), self.flop_per_s["f32"])
+        return next((name for name in names if name in self.flop_per_s), "f32")
 
 
 def _of(model: str, gbyte: float, source: str, **tera: float) -> Ceilings:

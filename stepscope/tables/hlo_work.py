@@ -134,13 +134,21 @@ class HloWork:
         known = np.isfinite(self.flops) & np.isfinite(self.bytes) & (self.bytes > 0)
         return ["compute" if c else "memory" if k else None for c, k in zip(compute & known, known, strict=True)]
 
-    @property
+    @cached_property
+    def precisions(self) -> list[str | None]:
+        """Which of the device's peaks holds for each operation."""
+        roof = self.ceilings
+        return [
+            None if roof is None or isinstance(each, str) else roof.precision(each.type, each.is_matrix)
+            for each in self.operations
+        ]
+
+    @cached_property
     def _peaks(self) -> np.ndarray:
-        assert self.ceilings is not None
         return np.array(
             [
-                np.nan if isinstance(each, str) else self.ceilings.peak(each.type, each.is_matrix)
-                for each in self.operations
+                np.nan if name is None or self.ceilings is None else self.ceilings.flop_per_s[name]
+                for name in self.precisions
             ],
             float,
         )

@@ -15,7 +15,7 @@ from stepscope.summary import Analysis, analyse_worker, keeping, note_damage, ru
 from stepscope.summary.parts import devices_of
 from stepscope.tables import TABLES, Frame, Tables
 from stepscope.timeline import LIVE_BASE, Timeline
-from stepscope.workers import FileWorker, Worker
+from stepscope.workers import FileWorker, Worker, programs_of
 from stepscope_tensorboard.answers import Pending
 from stepscope_tensorboard.imports import Imports
 
@@ -101,7 +101,10 @@ class Session:
         version = str(timeline.version) if lives else f"w{sum(s.base < LIVE_BASE for s in timeline.segments())}"
         known = self._tables.get(lives)
         if known is None or known[0] != version:
-            known = self._tables[lives] = version, Tables(timeline, devices_of([], worker.meta or {}))
+            known = self._tables[lives] = (
+                version,
+                Tables(timeline, devices_of([], worker.meta or {}), lambda: programs_of(worker)),
+            )
             self._framing = {key: work for key, work in self._framing.items() if key[0] is known[1]}
         return known
 

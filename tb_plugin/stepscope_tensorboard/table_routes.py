@@ -1,4 +1,4 @@
-"""The routes of the tables: a page of rows, what one row stands for, files, and the charts of the launches."""
+"""The routes of the tables: a page of rows, what one row stands for, files, and the charts above them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
 from stepscope.tables.launch_charts import launch_points, queue_points
 from stepscope.tables.occurrences import Details, details, row_of
 from stepscope.tables.query import BadQuery, Bound, Query, Tree, select_tree
+from stepscope.tables.roofline import roofline
 from stepscope.timeline.search import MAX_PATTERN, BadPattern
 from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Answer, Problem, cut_text, json_answer
@@ -37,6 +38,7 @@ class TableRoutes(WorkerRoutes):
             "tables/details": self.details,
             "tables/export": self.export,
             "tables/launches": self.launches,
+            "tables/roofline": self.roofline,
         }
 
     def rows(self, p: Parameters) -> Made:
@@ -81,6 +83,13 @@ class TableRoutes(WorkerRoutes):
         _, worker, session = self._worker(p)
         version, tables = session.tables(worker, "launches")
         return version, lambda: json_answer(launches_impl(tables, points))
+
+    def roofline(self, p: Parameters) -> Made:
+        points = p.integer("points", MAX_ROWS, least=1, most=MAX_ROWS)
+        _, worker, session = self._worker(p)
+        version, tables = session.tables(worker, "hlo")
+        session.frame(tables, "hlo", "op")  # reads the programs in the background
+        return version, lambda: json_answer({"origin_ns": str(tables.origin_ns), **roofline(tables.source, points)})
 
 
 class _Asked:

@@ -154,6 +154,8 @@ export const DEFINITIONS = {
   memcpyTime: "Sum of the durations of the copies in this direction.",
   memcpyBytes: "Bytes moved, where the trace tells them.",
   memcpyRate: "Bytes divided by time, in decimal units per second.",
+  roofline:
+    "Each HLO operation by its operational intensity (FLOPs divided by bytes accessed) and by its FLOP/s, both from the shapes in the compiled program and the measured self time; its area by its share of the time. The roof is what the device can do at most: its memory bandwidth times the intensity, up to the peak rate of the precision.",
   launches: "Calls that put work on a device queue.",
   launchLinked: "Launches whose device run was found.",
   launchLatency: "From the end of the launch call to the start of its device run; floored at 0.",

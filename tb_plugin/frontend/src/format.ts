@@ -76,6 +76,14 @@ export function rate(perSecond: number | null | undefined): string {
   return `${digits(value)} ${unit}`;
 }
 
+/** Floating point operations in decimal units: "3.2 GFLOP". */
+export function operations(n: number | null | undefined): string {
+  if (n == null || Number.isNaN(n)) return DASH;
+  if (Math.abs(n) < 1000) return `${Math.round(n)} FLOP`;
+  const [value, unit] = pick(n / 1000, 1000, ["kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]);
+  return `${digits(value)} ${unit}`;
+}
+
 /** 0..1 to percent; a share that is small but not 0 never reads "0.0 %". */
 export function percent(ratio: number | null | undefined): string {
   if (ratio == null || Number.isNaN(ratio)) return DASH;

@@ -1,6 +1,6 @@
 // Values of a table as text, by the unit of their column; and texts as values, for filters.
 
-import { bytes, count, DASH, digits, duration, exact, percent, rate } from "../format";
+import { bytes, count, DASH, digits, duration, exact, operations, percent, rate } from "../format";
 import type { Unit, Value } from "./requests";
 
 /** What a cell shows. */
@@ -16,6 +16,10 @@ export function shownText(value: Value, unit: Unit): string {
       return bytes(value);
     case "bytes_per_s":
       return rate(value);
+    case "flop":
+      return operations(value);
+    case "flop_per_s":
+      return `${operations(value)}/s`;
     case "ratio":
     case "share":
       return percent(value);
@@ -36,6 +40,8 @@ export function exactText(value: Value, unit: Unit, plain = false): string {
   if (unit === "ns" || unit === "moment") return exact(value);
   if (unit === "bytes") return `${count(value)} bytes`;
   if (unit === "bytes_per_s") return `${count(value)} bytes/s`;
+  if (unit === "flop") return `${count(value)} FLOP`;
+  if (unit === "flop_per_s") return `${count(value)} FLOP/s`;
   return unit === "ratio" || unit === "share"
     ? `${(value * 100).toLocaleString("en-US", { maximumFractionDigits: 4 })} %`
     : String(value);
@@ -46,6 +52,8 @@ const FACTORS: Partial<Record<Unit, Record<string, number>>> = {
   moment: { "": 1, ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 },
   bytes: { "": 1, b: 1, kb: 1024, kib: 1024, mb: 1 << 20, mib: 1 << 20, gb: 2 ** 30, gib: 2 ** 30 },
   bytes_per_s: { "": 1, "b/s": 1, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12 },
+  flop: { "": 1, flop: 1, mflop: 1e6, gflop: 1e9, tflop: 1e12 },
+  flop_per_s: { "": 1, "flop/s": 1, "mflop/s": 1e6, "gflop/s": 1e9, "tflop/s": 1e12 },
   ratio: { "": 1, "%": 0.01 },
   share: { "": 1, "%": 0.01 },
 };
@@ -69,6 +77,8 @@ export const UNIT_HINTS: Partial<Record<Unit, string>> = {
   moment: "e.g. 10 us, 1.5 ms",
   bytes: "e.g. 64 KiB, 1 MiB",
   bytes_per_s: "e.g. 10 GB/s",
+  flop: "e.g. 5 GFLOP",
+  flop_per_s: "e.g. 2 TFLOP/s",
   ratio: "e.g. 5 %",
   share: "e.g. 5 %",
 };

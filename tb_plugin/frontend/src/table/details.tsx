@@ -14,7 +14,7 @@ import { exactText, shownText } from "./cells";
 import { openSlice } from "./open-slice";
 import { getDetails, type ColumnInfo, type DetailsAnswer, type RowsAnswer } from "./requests";
 import { manyOf, ONE } from "./toolbar";
-import { SINGLE, type TableView } from "./view";
+import { isTree, SINGLE, type TableView } from "./view";
 
 export function Details(props: {
   view: TableView;
@@ -80,7 +80,7 @@ function Occurrence(props: {
   const at = details.at ?? 0;
   const found = useFetched(String(one.row), (key, signal) => getSlice(key, one.row, signal)).value;
   const slice = found?.row === one.row ? found : null;
-  const grouped = details.count > 1 && props.by !== SINGLE && view.table !== "modules";
+  const grouped = details.count > 1 && props.by !== SINGLE && !isTree(view.table);
   return (
     <>
       {details.count > 1 && details.histogram && details.time_ns && (

@@ -244,6 +244,8 @@ const WORDS: Partial<Record<Unit, string>> = {
   moment: "ns",
   bytes: "bytes",
   bytes_per_s: "bytes/s",
+  flop: "FLOP",
+  flop_per_s: "FLOP/s",
   ratio: "0 to 1",
   share: "0 to 1",
 };
@@ -254,6 +256,8 @@ const LINES: Partial<Record<Unit, string>> = {
   moment: "\nTime; the cell's tooltip has it in ns.",
   bytes: "\nBytes, in binary units (1 KiB is 1,024 bytes).",
   bytes_per_s: "\nBytes a second, in decimal units.",
+  flop: "\nFloating point operations, in decimal units.",
+  flop_per_s: "\nFloating point operations a second, in decimal units.",
   ratio: "\nRatio, shown in percent.",
   share: "\nRatio, shown in percent.",
 };

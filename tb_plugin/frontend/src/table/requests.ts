@@ -2,7 +2,7 @@
 
 import { address } from "../address";
 import { json, type Percentiles, type WorkerKey } from "../api";
-import { encodeBounds, SINGLE, type TableView } from "./view";
+import { encodeBounds, isTree, SINGLE, type TableView } from "./view";
 
 export type Unit =
   | "text"
@@ -15,6 +15,8 @@ export type Unit =
   | "moment"
   | "bytes"
   | "bytes_per_s"
+  | "flop"
+  | "flop_per_s"
   | "ratio"
   | "share";
 
@@ -117,8 +119,8 @@ function params(key: WorkerKey, view: TableView): Record<string, string | number
     regex: view.text && view.regex ? 1 : null,
     bounds: encodeBounds(view.bounds) || null,
     within: view.by === SINGLE && view.within ? `${view.within.by}:${view.within.id}` : null,
-    levels: view.table === "modules" ? view.levels : null,
-    toggled: view.table === "modules" && view.toggled.length ? view.toggled.join(",") : null,
+    levels: isTree(view.table) ? view.levels : null,
+    toggled: isTree(view.table) && view.toggled.length ? view.toggled.join(",") : null,
   };
 }
 
@@ -135,6 +137,28 @@ const LAUNCH_POINTS = 2000; // more than the charts have pixels on most screens
 
 export const getLaunches = (key: WorkerKey, signal?: AbortSignal) =>
   json<LaunchesAnswer>("tables/launches", { ...key, points: LAUNCH_POINTS }, signal);
+
+/** Operations of XLA by what they do and how fast; lists of one length, the largest self time first. */
+export interface RooflineAnswer {
+  origin_ns: string;
+  id: number[]; // rows of the table of HLO operations, grouped by operation
+  name: string[];
+  program: string[];
+  category: (string | null)[];
+  intensity: number[]; // FLOP/byte
+  flop_per_s: number[];
+  self_ns: number[];
+  share: number[];
+  of_roof: (number | null)[];
+  count: number;
+  without_flops: number;
+  without_flops_ns: number;
+  on_device: boolean;
+  ceilings: { model: string; source: string; bytes_per_s: number; flop_per_s: Record<string, number> } | null;
+}
+
+export const getRoofline = (key: WorkerKey, signal?: AbortSignal) =>
+  json<RooflineAnswer>("tables/roofline", { ...key }, signal);
 
 /** Where the rows of a view are saved from. */
 export const tableAddress = (

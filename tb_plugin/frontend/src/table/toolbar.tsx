@@ -6,7 +6,7 @@ import { count, plural } from "../format";
 import { boundText, Chip, Conditions, groupLabel, TextFilter, type FilterProps } from "./filters";
 import { Popover } from "./popover";
 import { tableAddress, type ColumnInfo } from "./requests";
-import { SINGLE, type TableName } from "./view";
+import { isTree, SINGLE, type TableName } from "./view";
 
 /** What one row is where rows are not grouped. */
 export const ONE: Record<TableName, string> = {
@@ -17,6 +17,8 @@ export const ONE: Record<TableName, string> = {
   allocations: "allocation",
   launches: "launch",
   annotations: "region",
+  hlo: "HLO run",
+  hlo_profile: "HLO run",
 };
 
 /** The same in the plural. */
@@ -57,11 +59,11 @@ export function TableToolbar(props: Props): JSX.Element {
                 {grouping.label}
               </option>
             ))}
-            <option value={SINGLE}>Nothing: every {ONE[view.table]}</option>
+            {!isTree(view.table) && <option value={SINGLE}>Nothing: every {ONE[view.table]}</option>}
           </select>
         </label>
       )}
-      {view.table === "modules" && (
+      {isTree(view.table) && (
         <div class="buttons" role="group" aria-label="Levels of the tree">
           <button type="button" class="words" onClick={() => onGo({ levels: 1000, toggled: [] })}>
             Open all

@@ -1,7 +1,20 @@
 // Which table is on show, how it is grouped, sorted and filtered, and the row that is open; as keys of the address.
 
-export const TABLES = ["kernels", "operators", "modules", "memory", "allocations", "launches", "annotations"] as const;
+export const TABLES = [
+  "kernels",
+  "operators",
+  "modules",
+  "memory",
+  "allocations",
+  "launches",
+  "annotations",
+  "hlo",
+  "hlo_profile",
+] as const;
 export type TableName = (typeof TABLES)[number];
+
+/** Tables whose rows are a tree. */
+export const isTree = (table: TableName) => table === "modules" || table === "hlo_profile";
 
 /** Rows whose value lies between both ends, in the column's own unit (ns, bytes, 0..1). */
 export interface Bound {

@@ -1,4 +1,5 @@
-// The Tables tab: kernels, operators, modules, memory operations, launches, annotations; every one and in groups.
+// The Tables tab: kernels, operators, modules, memory operations, launches, annotations, HLO operations; every one and
+// in groups.
 
 import type { JSX } from "preact";
 import { adjust, nav, navigate } from "../state";
@@ -6,6 +7,7 @@ import { Details } from "../table/details";
 import { focusFilter } from "../table/filters";
 import { Grid } from "../table/grid";
 import { LaunchCharts } from "../table/launch-charts";
+import { Roofline } from "../table/roofline";
 import { isText, type ColumnInfo, type RowsAnswer } from "../table/requests";
 import { TableToolbar } from "../table/toolbar";
 import { usePages } from "../table/use-pages";
@@ -20,6 +22,8 @@ const LABELS: Record<TableName, string> = {
   allocations: "Allocations",
   launches: "Launches",
   annotations: "Annotations",
+  hlo: "HLO operations",
+  hlo_profile: "HLO profile",
 };
 
 const change = (patch: Partial<TableView>) => adjust({ tables: { ...nav.peek().tables, ...patch } });
@@ -48,6 +52,7 @@ export function TablesTab(): JSX.Element {
         />
       )}
       {view.table === "launches" && !isEmpty && <LaunchCharts />}
+      {view.table === "hlo" && !isEmpty && <Roofline onOpen={(id) => go({ by: "op", within: null, open: id })} />}
       <div
         class="tables-main"
         id="table-panel"
@@ -216,6 +221,19 @@ const EMPTY: Record<string, JSX.Element> = {
         The model ran on the CPU, or the profiler did not record calls into the device's runtime.{" "}
         <button type="button" class="inline-link" onClick={showTable("operators")}>
           See the operators on the host
+        </button>
+      </p>
+    </>
+  ),
+  no_hlo: (
+    <>
+      <p class="state-title">Nothing that XLA compiled ran in this capture</p>
+      <p class="state-detail">
+        Compile the step with <code>jit_compile=True</code> in <code>model.compile</code> or <code>tf.function</code>;
+        JAX always does. The XPlane file of the profiler then tells its operations (HLO) and carries the compiled
+        programs. PyTorch does not use XLA here: see the operators and kernels instead.{" "}
+        <button type="button" class="inline-link" onClick={showTable("operators")}>
+          See the operators
         </button>
       </p>
     </>

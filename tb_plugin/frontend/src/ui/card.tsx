@@ -31,6 +31,8 @@ const CSV_UNITS: Partial<Record<Unit, string>> = {
   moment: " (ns)",
   bytes: " (bytes)",
   bytes_per_s: " (bytes/s)",
+  flop: " (FLOP)",
+  flop_per_s: " (FLOP/s)",
 };
 
 export function Card(props: {
