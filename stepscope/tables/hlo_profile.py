@@ -17,8 +17,8 @@ NAME = Column(
     "name", "Name", "text", "The program, then categories or parts of the framework's path, then HLO operations."
 )
 IN_PARENT = Column("in_parent", "Of the one above", "ratio", "Self time divided by that of the row above.", shown=False)
-#: What operations without a category or a framework operator are under.
-_UNKNOWN = "(not told)"
+#: What operations without a framework operator are under.
+_UNKNOWN = "(no framework operator told)"
 _SHOWN = ("executions", "self_ns", "share")
 _WORK = ("flops", "flop_share", "bytes", "flop_per_s", "bytes_per_s", "intensity", "of_roof", "lost_ns", "known")
 
@@ -44,7 +44,7 @@ class HloProfileTable(EventRows):
         if by == "framework":
             above = [tuple(filter(None, name.split("/"))) or (_UNKNOWN,) for name in work.told("op_name", _UNKNOWN)]
         else:
-            above = [(name,) for name in work.told("category", _UNKNOWN)]
+            above = [(name,) for name in work.told("category", "(not in a recorded program)")]
         nodes: dict[tuple[str, ...], int] = {}
         levels: list[np.ndarray] = []
         paths = [(program, *parts) for program, parts in zip(programs, above, strict=True)]

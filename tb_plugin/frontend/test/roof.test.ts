@@ -4,8 +4,8 @@ import { decades, roofLine } from "../src/charts/roof";
 
 test("axes of logarithms end at powers of ten around the values", () => {
   assert.deepEqual(decades([0.3, 45]), [0.1, 100]);
-  assert.deepEqual(decades([1, 1000]), [1, 1000]);
-  assert.deepEqual(decades([10]), [10, 100]);
+  assert.deepEqual(decades([2, 700]), [1, 1000]);
+  assert.deepEqual(decades([1, 1000]), [0.1, 10_000]);
 });
 
 test("a roof climbs with the bandwidth to the ridge and is flat beyond it", () => {

@@ -1,10 +1,12 @@
 // The lines of a roofline on axes of logarithms.
 
-/** Whole powers of ten around values, for axes of logarithms. */
+const ROOM = 1.3; // a point at the edge would be half of one
+
+/** Whole powers of ten around values, with room to them, for axes of logarithms. */
 export function decades(values: readonly number[]): [number, number] {
-  const low = Math.floor(Math.log10(Math.min(...values)) + 1e-9);
-  const high = Math.ceil(Math.log10(Math.max(...values)) - 1e-9);
-  return [10 ** low, 10 ** Math.max(high, low + 1)];
+  const low = Math.floor(Math.log10(Math.min(...values) / ROOM));
+  const high = Math.ceil(Math.log10(Math.max(...values) * ROOM));
+  return [10 ** low, 10 ** high];
 }
 
 /** The roof for one peak: up along the memory's bandwidth to the ridge, then flat. */

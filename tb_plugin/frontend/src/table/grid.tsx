@@ -13,11 +13,21 @@ const MOST_COPIED = 10_000;
 
 // Header and rows are grids of their own: only tracks that do not depend on contents line up.
 // 7 pixels a letter hold any label, with its sort mark and padding.
-const WIDE: Record<string, number> = { stack: 340, input_shapes: 200, input_types: 160 };
+const WIDE: Record<string, number> = {
+  stack: 340,
+  input_shapes: 200,
+  input_types: 160,
+  category: 150,
+  framework_op: 190,
+  expression: 340,
+};
+
+const LEAST: Partial<Record<Unit, number>> = { flop: 96, flop_per_s: 106 };
 
 const leastWidth = (column: ColumnInfo, isName: boolean) => {
   const text = isName ? 280 : (WIDE[column.key] ?? 130);
-  const least = column.unit === "text" ? text : column.unit === "word" ? 96 : 72;
+  const word = WIDE[column.key] ?? 96;
+  const least = column.unit === "text" ? text : column.unit === "word" ? word : (LEAST[column.unit] ?? 72);
   return Math.max(least, column.label.length * 7 + 32);
 };
 

@@ -190,7 +190,7 @@ function optionOf(answer: RooflineAnswer, now: Theme): Option {
         type: "line",
         name: `roof, ${WORDS[name] ?? name}`,
         data: roofLine(peak, ceilings!.bytes_per_s, x[0], x[1]),
-        showSymbol: false,
+        symbol: "none",
         silent: true,
         lineStyle: { width: 1.5, type: "dashed", color: colors.faint },
         itemStyle: { color: colors.faint },
