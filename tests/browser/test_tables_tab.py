@@ -12,6 +12,8 @@ import pytest
 
 from tests.browser.opened import expect
 from tests.builders import TraceBuilder
+from tests.hlo.recording import cpu_planes
+from tests.importers.xspace import xspace
 from tests.tables.build import training
 
 pytest.importorskip("playwright")
@@ -36,6 +38,8 @@ def _traces(logdir: Path) -> None:
     hostile.write(logdir / "hostile" / "t.pt.trace.json")
     many.write(logdir / "many" / "t.pt.trace.json")
     TraceBuilder().op("aten::mm", 0, 10).write(logdir / "host" / "t.pt.trace.json")
+    (logdir / "xla").mkdir()
+    (logdir / "xla" / "host.xplane.pb").write_bytes(xspace(*cpu_planes()))
 
 
 def open_table(open_page: Open, address: str, run: str, **state: Any) -> Any:
@@ -73,6 +77,27 @@ def test_groups_show_what_the_command_prints(
 def plain(value: Any) -> str:
     """A number as JavaScript writes it."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def test_operations_of_xla_with_their_roofline_and_as_a_tree(open_page: Open, address: str) -> None:
+    page = open_table(open_page, address, "xla", table="hlo")
+    expect(page.frame.locator("[data-testid=table-row] [data-key=name]")).to_have_text(
+        ["dot.1", "add_maximum_fusion", "while.1", "add.1", "lost"]
+    )
+    assert rows_of(page, "flops", "category")[0] == (str(2 * 2 * 64 * 256 * 128), "matrix product")
+    roofline = page.frame.get_by_test_id("roofline")
+    expect(roofline).to_contain_text("3 operations")
+    expect(roofline).to_contain_text("ran on the host's CPU, whose peak rates are not known")
+    chart = page.frame.get_by_test_id("roofline-chart")
+    chart.locator("canvas").wait_for()
+    page.settle()
+    chart.click()  # the nearest point
+    expect(page.frame.get_by_test_id("details-name")).to_be_visible()
+    assert page.frame.get_by_test_id("details-name").inner_text() in ("dot.1", "add_maximum_fusion", "add.1")
+    page.frame.locator("#table-hlo_profile").click()
+    expect(page.frame.locator("[data-testid=table-row] [data-key=name]").first).to_contain_text("jit_step (7)")
+    page = open_page(address, run="host", tab="tables", table="hlo")
+    expect(page.frame.get_by_test_id("table-empty")).to_contain_text("jit_compile=True")
 
 
 def test_modules_are_a_tree(open_page: Open, address: str) -> None:

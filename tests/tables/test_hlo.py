@@ -18,24 +18,14 @@ from stepscope.tables.query import Query, select_tree
 from stepscope.tables.roofline import roofline
 from stepscope.timeline import Timeline
 from stepscope.workers import FileWorker, programs_of
-from tests.hlo.programs import computation, dense_layer, instruction, parameter, program
+from tests.hlo.programs import dense_layer
+from tests.hlo.recording import cpu_planes
 from tests.importers.xspace import PlaneBuilder, xspace
 from tests.tables.build import rows_of, tables_of, training
 
 #: Of an NVIDIA A100 as XLA's profiler tells it: no name, but these.
 A100 = {"device_vendor": "Nvidia", "compute_cap_major": 8, "compute_cap_minor": 0, "core_count": 108}
 PRODUCT, REST = 2 * 64 * 256 * 128, 2 * 64 * 256
-
-
-def loop() -> bytes:
-    """A loop whose body adds."""
-    body = computation(
-        1, "body", parameter(11, "p", "f32[8]", 0), instruction(12, "add.1", "add", "f32[8]", [11, 11]), root=12
-    )
-    entry = computation(
-        2, "main", parameter(21, "x", "f32[8]", 0), instruction(22, "while.1", "while", "f32[8]", [21], [1]), root=22
-    )
-    return program("jit_loop", body, entry, entry=2)
 
 
 def tables_of_file(folder: Path, *planes: PlaneBuilder) -> Tables:
@@ -46,22 +36,7 @@ def tables_of_file(folder: Path, *planes: PlaneBuilder) -> Tables:
 
 
 def on_cpu(folder: Path) -> Tables:
-    """On a host: a dense layer of a product and a fusion, executed twice, in 20 + 10 and 30 + 10 us; a loop of 10 us with
-    two additions of 2 us; and 4 us of what is in no program.
-    """
-    host = PlaneBuilder("/host:CPU").line(1, "tf_XLAEigen", 10**18)
-    dense = {"hlo_module": "jit_step", "program_id": 7}
-    for i, took in enumerate((20, 30)):
-        at = 100_000_000 * i
-        host.event("dot.1", at, took * 1_000_000, hlo_op="dot.1", **dense)
-        host.event("f", at + 50_000_000, 10_000_000, hlo_op="add_maximum_fusion", **dense)
-    looped = {"hlo_module": "jit_loop", "program_id": 8}
-    host.event("while.1", 300_000_000, 10_000_000, hlo_op="while.1", **looped)
-    for at in (301_000_000, 304_000_000):
-        host.event("add.1", at, 2_000_000, hlo_op="add.1", **looped)
-    host.event("lost", 400_000_000, 4_000_000, hlo_op="lost", hlo_module="jit_lost", program_id=9)
-    metadata = PlaneBuilder("/host:metadata").program(1, "jit_step(7)", dense_layer()).program(2, "jit_loop(8)", loop())
-    return tables_of_file(folder, host, metadata)
+    return tables_of_file(folder, *cpu_planes())
 
 
 def by_name(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

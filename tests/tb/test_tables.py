@@ -15,6 +15,8 @@ from stepscope.schema import Kind
 from stepscope_tensorboard.answers import Answer
 from stepscope_tensorboard.api import Api
 from tests.builders import TraceBuilder
+from tests.hlo.recording import cpu_planes
+from tests.importers.xspace import xspace
 from tests.recorded import RecordedRun
 from tests.tables.build import training
 from tests.tb.test_api import api_of, ask, get
@@ -49,6 +51,24 @@ def test_pages_make_up_the_table(api: Api) -> None:
     whole = get(api, "tables/rows", **WORKER, table="operators", by="none")["id"]
     asked = {**WORKER, "table": "operators", "by": "none", "limit": 1}
     assert [get(api, "tables/rows", **asked, offset=i)["id"][0] for i in range(4)] == whole
+
+
+def test_operations_of_xla(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "host.xplane.pb").write_bytes(xspace(*cpu_planes()))
+    api, worker = api_of(tmp_path), {"run": "t", "worker": "host.xplane.pb"}
+    page = get(api, "tables/rows", **worker, table="hlo")
+    assert values(page, "name") == ["dot.1", "add_maximum_fusion", "while.1", "add.1", "lost"]
+    tree = get(api, "tables/rows", **worker, table="hlo_profile", by="framework", levels=1)
+    assert (
+        values(tree, "name")
+        == ["jit_step (7)", "model", "jit_loop (8)", "(no framework operator told)"] + values(tree, "name")[4:]
+    )
+    assert tree["depth"][:4] == [0, 1, 0, 1]
+    points = get(api, "tables/roofline", **worker, points=1)
+    assert (points["name"], points["id"], points["count"]) == (["dot.1"], page["id"][:1], 3)
+    found = get(api, "tables/details", **worker, table="hlo", id=points["id"][0])
+    assert (found["values"]["flops"], found["count"]) == (2 * 2 * 64 * 256 * 128, 2)
 
 
 def test_every_column_has_a_definition(api: Api) -> None:
