@@ -60,10 +60,8 @@ def test_operations_of_xla(tmp_path: Path) -> None:
     page = get(api, "tables/rows", **worker, table="hlo")
     assert values(page, "name") == ["dot.1", "add_maximum_fusion", "while.1", "add.1", "lost"]
     tree = get(api, "tables/rows", **worker, table="hlo_profile", by="framework", levels=1)
-    assert (
-        values(tree, "name")
-        == ["jit_step (7)", "model", "jit_loop (8)", "(no framework operator told)"] + values(tree, "name")[4:]
-    )
+    assert values(tree, "name")[:4] == ["jit_step (7)", "model", "jit_loop (8)", "(no framework operator told)"]
+    assert all(c["about"].endswith(".") for c in (*page["columns"], *tree["columns"]))
     assert tree["depth"][:4] == [0, 1, 0, 1]
     points = get(api, "tables/roofline", **worker, points=1)
     assert (points["name"], points["id"], points["count"]) == (["dot.1"], page["id"][:1], 3)
