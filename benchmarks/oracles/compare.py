@@ -23,6 +23,7 @@ import numpy as np
 
 from stepscope.analysis import intervals
 from stepscope.analysis.capture import Capture, merge
+from stepscope.analysis.hlo_ops import hlo_runs
 from stepscope.analysis.idle import idle_by_stream
 from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import kernels
@@ -31,8 +32,10 @@ from stepscope.analysis.memcpy import memory_operations
 from stepscope.analysis.select import covered, device_work
 from stepscope.analysis.steps import find_steps
 from stepscope.errors import StepscopeError
+from stepscope.hlo.programs import Programs
 from stepscope.importers import import_file
 from stepscope.schema import NONE, Events, Kind, Window
+from stepscope.tables.hlo_work import HloWork
 
 HERE = Path(__file__).resolve().parent
 TOLERANCE_US = 1.0
@@ -263,7 +266,9 @@ def against_stored(path: Path, known: dict) -> Iterator[Row]:
 
 
 def against_xprof(window: Window, theirs: dict) -> Iterator[Row]:
-    """xprof sums kernels over devices; input is the union of IteratorGetNext operations inside a step's marker."""
+    """xprof sums kernels over devices; input is the union of IteratorGetNext operations inside a step's marker. It has
+    HLO operations of devices only, and counts an operation's work for each of its kernels: the work of one is compared.
+    """
     events = window.events
     capture = merge([events])
     links = link(events)
@@ -272,6 +277,14 @@ def against_xprof(window: Window, theirs: dict) -> Iterator[Row]:
         total_ns, runs = ours.get(name, (0, 0))
         yield f"time of {name}", total_ns / 1e3, total_us
         yield f"runs of {name}", runs, count
+    runs_of_hlo = hlo_runs(events)
+    work = HloWork.of(runs_of_hlo, Programs(window.programs), None)
+    own = np.bincount(runs_of_hlo.op, runs_of_hlo.self_ns, len(runs_of_hlo.ops))
+    ops = {f"{key.program_id} {key.op}": i for i, key in enumerate(runs_of_hlo.ops)}
+    for name, (self_us, mflop, mbyte) in theirs["hlo"].items():
+        yield f"self time of HLO {name}", own[ops[name]] / 1e3, self_us
+        yield f"MFLOP of HLO {name}", work.flops[ops[name]] / 1e6, mflop
+        yield f"MB of HLO {name}", work.bytes[ops[name]] / 1e6, mbyte
     steps = find_steps(Events.empty(), capture, links)
     waits = np.array([name.startswith("IteratorGetNext") for name in events.names], dtype=bool)
     waiting = covered(events, np.flatnonzero(waits[events.name]))

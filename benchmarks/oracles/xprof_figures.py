@@ -1,4 +1,5 @@
-"""Prints xprof's figures for one XPlane file as JSON: step and input times in ms, kernel counts and times in us.
+"""Prints xprof's figures for one XPlane file as JSON: step and input times in ms, kernel counts and times in us, and of
+HLO operations self time in us, MFLOP and MB of one event, and FLOP/byte.
 
 Runs with a Python that has xprof, not stepscope. The tool writes beside the file that it reads, so it gets a copy.
 """
@@ -36,8 +37,22 @@ def figures(path: str) -> dict:
             entry = by_name.setdefault(name, [0, 0.0])
             entry[0] += int(count)
             entry[1] += total
+    hlo = {}
+    columns = ("program_id", "hlo_op_name", "occurrences", "total_self_time", "model_flop_rate", "measured_memory_bw")
+    for program, name, count, own, flop_rate, rate in table(read_hlo(path), *columns):
+        of_one = own * 1e-6 / count
+        hlo[f"{program} {name}"] = [own, flop_rate * 1e3 * of_one, rate * 2**30 / 1e6 * of_one]
     times = table(steps, "stepnum", "stepTimeMs", "infeedTimeMs")
-    return {"steps": {str(int(label.split()[-1])): values for label, *values in times}, "kernels": by_name}
+    numbered = {str(int(label.split()[-1])): values for label, *values in times}
+    return {"steps": numbered, "kernels": by_name, "hlo": hlo}
+
+
+def read_hlo(path: str) -> dict | list:
+    """From a copy of its own: the programs that a tool unpacks beside a file must not be those of an earlier one."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "host.xplane.pb"
+        shutil.copyfile(path, copy)
+        return read(copy, "hlo_stats")
 
 
 if __name__ == "__main__":
