@@ -22,6 +22,7 @@ class OperatorArgs(msgspec.Struct, gc=False):
     forward_thread: object = msgspec.field(name="Fwd thread id", default=None)
     shapes: Raw = msgspec.field(name="Input Dims", default=Raw(b""))
     types: Raw = msgspec.field(name="Input type", default=Raw(b""))
+    concrete: Raw = msgspec.field(name="Concrete Inputs", default=Raw(b""))
     stack: object = msgspec.field(name="Call stack", default=None)
 
 

@@ -24,17 +24,21 @@ class Ceilings:
     flop_per_s: dict[str, int]
     source: str
 
-    def precision(self, type: str, matrix: bool) -> str:
+    def precision(self, type: str, matrix: bool, tf32: bool = True) -> str:
         """Which of the rates stands for work on elements of an XLA type.
 
-        Products and convolutions run on matrix units, those of f32 as TF32 where the device has it; all else runs
-        in f32 on vector units, f64 apart.
+        Products and convolutions run on matrix units, those of f32 as TF32 where the device has it and ``tf32`` is
+        allowed; all else runs in f32 on vector units, f64 apart.
         """
         if type in ("f64", "c128", "s64", "u64"):
             return "f64" if "f64" in self.flop_per_s else "f32"
         names: tuple[str, ...] = ()
-        if matrix:
-            names = ("f8", "f16") if type.startswith("f8") else ("f16",) if type in ("f16", "bf16") else ("tf32",)
+        if matrix and type in ("f16", "bf16"):
+            names = ("f16",)
+        elif matrix and type.startswith("f8"):
+            names = ("f8", "f16")
+        elif matrix and tf32:
+            names = ("tf32",)
         return next((name for name in names if name in self.flop_per_s), "f32")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.matrix_operators import is_matrix_operator
+from stepscope.analysis.operator_work import operator_work
 from stepscope.analysis.operators import Operator, call_sums, input_shapes
 from stepscope.analysis.stacks import call_stacks
 from stepscope.definitions import meanings
@@ -42,6 +44,23 @@ ELIGIBLE = Column(
     "flag",
     "Whether an operator of this name may run on Tensor or Matrix Cores: products, convolutions, attention.",
     shown=False,
+)
+FLOPS = Column(
+    "flops",
+    "FLOPs",
+    "flop",
+    "Of matrix products and convolutions whose shapes are recorded: 2 a multiply-add, as torch.utils.flop_counter "
+    "counts them. Of the innermost operator alone, so that no sum has them twice; attention is in no count.",
+)
+BYTES = Column("bytes", "Bytes accessed", "bytes", "Operands and results of these calls, each once.", shown=False)
+FLOP_PER_S = Column("flop_per_s", "FLOP/s", "flop_per_s", "")
+INTENSITY = Column("intensity", "FLOP/byte", "number", "FLOPs divided by bytes accessed.", shown=False)
+OF_ROOF = Column(
+    "of_roof",
+    "Of the roof",
+    "ratio",
+    "The least time that the device's published peaks allow (FLOPs, or bytes by its memory bandwidth, whichever takes "
+    "longer), divided by the device total of these calls. f32 counts by the rate without TF32, PyTorch's default.",
 )
 _TOTALS = (
     ("host_self_ns", "Host self", True),
@@ -149,6 +168,7 @@ class OperatorTable(EventRows):
                     Column("max_ns", "Host longest", "ns", "The longest call.", shown=False),
                     groups.max(calls.host_total_ns),
                 ),
+                *self._work_columns(groups),
                 *([] if by == "module" else [(ELIGIBLE, groups.any(eligible))]),
                 (
                     Column(
@@ -183,6 +203,53 @@ class OperatorTable(EventRows):
         values = getattr(calls, key)
         return known(values, np.full(len(values), told))
 
+    def _work_columns(self, groups: Groups) -> list[tuple[Column, Any]]:
+        """FLOPs and bytes of products and convolutions, and what these come to in the time of their calls."""
+        calls = self._calls
+        flops, size, least = self._work
+        counted = np.isfinite(flops)
+        took = np.where(counted, calls.device_total_ns if calls.has_device else calls.host_total_ns, 0)
+        some = groups.any(counted)
+        total = {
+            name: np.where(some, groups.sum(np.nan_to_num(values)), np.nan)
+            for name, values in (("flops", flops), ("bytes", size), ("least", least), ("ns", took.astype(float)))
+        }
+        roofed = np.where(groups.any(np.isfinite(least)), total["least"], np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rate, of_roof = total["flops"] / total["ns"] * 1e9, roofed / total["ns"]
+        where = "device total" if calls.has_device else "host total"
+        return [
+            (FLOPS, total["flops"]),
+            (BYTES, total["bytes"]),
+            (replace(FLOP_PER_S, about=f"FLOPs divided by the {where} of the calls that they are of."), _finite(rate)),
+            (INTENSITY, total["flops"] / total["bytes"]),
+            (OF_ROOF, _finite(of_roof)),
+        ]
+
+    @cached_property
+    def _work(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """FLOPs, bytes and the least time in ns that the device's ceilings allow, of each call; NaN where not known."""
+        code, works = operator_work(self._source.events, self._calls.rows)
+        roof = self._source.ceilings
+        rows = [
+            (np.nan, np.nan, np.nan)
+            if work is None
+            else (
+                work.flops,
+                work.bytes,
+                np.nan
+                if roof is None
+                else 1e9
+                * max(
+                    work.flops / roof.flop_per_s[roof.precision(work.type, True, tf32=False)],
+                    work.bytes / roof.bytes_per_s,
+                ),
+            )
+            for work in works
+        ]
+        table = np.array(rows, float).reshape(-1, 3)[code]
+        return table[:, 0], table[:, 1], table[:, 2]
+
     @cached_property
     def _eligible(self) -> np.ndarray:
         """By name: may it run on matrix units?"""
@@ -211,6 +278,10 @@ class OperatorTable(EventRows):
         distinct: dict[str, int] = {}
         number = [distinct.setdefault(_FRAMES.join(reversed(stack)), len(distinct)) for stack in stacks]
         return np.array([*number, NONE], np.int64)[code], list(distinct)
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def _text(json: bytes) -> str | None:

@@ -12,7 +12,7 @@ from stepscope.analysis.allocations import Allocator, allocators
 from stepscope.analysis.autograd import Autograd, link_backward
 from stepscope.analysis.capture import merge
 from stepscope.analysis.ceilings import Ceilings, ceilings_of
-from stepscope.analysis.hlo_ops import HloRuns, hlo_runs
+from stepscope.analysis.hlo_ops import hlo_runs
 from stepscope.analysis.kernel_runs import KernelRuns, kernel_runs
 from stepscope.analysis.launches import Launches, LaunchTimes, Links, launch_times, launches, link
 from stepscope.analysis.modules import Owners, module_owners
@@ -103,12 +103,21 @@ class Source:
     @cached_property
     def hlo(self) -> HloWork:
         runs = hlo_runs(self.events)
-        return HloWork.of(runs, Programs(self._programs()), self._ceilings(runs))
+        return HloWork.of(runs, Programs(self._programs()), self._ceilings(runs.rows) if runs.on_device else None)
 
-    def _ceilings(self, runs: HloRuns) -> Ceilings | None:
-        """Those of the devices on which operations ran, if these are of one known model."""
-        used = set(np.unique(self.events.device[runs.rows]).tolist()) if runs.on_device else set()
-        found = {ceilings_of(device) for device in self._devices if device.id in used}
+    @cached_property
+    def ceilings(self) -> Ceilings | None:
+        """Those of the devices on which anything ran."""
+        return self._ceilings(self.links.run)
+
+    def _ceilings(self, rows: np.ndarray) -> Ceilings | None:
+        """Those of the devices of these rows, if they are of one known model.
+
+        Where the records number the devices otherwise than the list does (on AMD), of all that are listed.
+        """
+        used = set(np.unique(self.events.device[rows]).tolist())
+        devices = [device for device in self._devices if device.id in used] or self._devices
+        found = {ceilings_of(device) for device in devices} if len(rows) else set()
         return found.pop() if len(found) == 1 else None
 
     # -- columns that several tables have -------------------------------------------------------------

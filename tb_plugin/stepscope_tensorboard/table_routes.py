@@ -14,7 +14,7 @@ from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
 from stepscope.tables.launch_charts import launch_points, queue_points
 from stepscope.tables.occurrences import Details, details, row_of
 from stepscope.tables.query import BadQuery, Bound, Query, Tree, select_tree
-from stepscope.tables.roofline import roofline
+from stepscope.tables.roofline import operator_roofline, roofline
 from stepscope.timeline.search import MAX_PATTERN, BadPattern
 from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Answer, Problem, cut_text, json_answer
@@ -86,10 +86,16 @@ class TableRoutes(WorkerRoutes):
 
     def roofline(self, p: Parameters) -> Made:
         points = p.integer("points", MAX_ROWS, least=1, most=MAX_ROWS)
+        of = p.choice("table", ("hlo", "operators")) if p.has("table") else "hlo"
         _, worker, session = self._worker(p)
-        version, tables = session.tables(worker, "hlo")
-        session.frame(tables, "hlo", "op")  # reads the programs in the background
-        return version, lambda: json_answer({"origin_ns": str(tables.origin_ns), **roofline(tables.source, points)})
+        version, tables = session.tables(worker, of)
+        session.frame(tables, of, "op" if of == "hlo" else "shapes")  # reads the programs in the background
+
+        def made() -> Answer:
+            found = roofline(tables.source, points) if of == "hlo" else operator_roofline(tables, points)
+            return json_answer({"origin_ns": str(tables.origin_ns), **found})
+
+        return version, made
 
 
 class _Asked:

@@ -15,9 +15,10 @@ from stepscope.schema import NONE, Device
 from stepscope.tables import Tables
 from stepscope.tables.hlo import program_label
 from stepscope.tables.query import Query, select_tree
-from stepscope.tables.roofline import roofline
+from stepscope.tables.roofline import operator_roofline, roofline
 from stepscope.timeline import Timeline
 from stepscope.workers import FileWorker, programs_of
+from tests.builders import TraceBuilder
 from tests.hlo.programs import dense_layer
 from tests.hlo.recording import cpu_planes
 from tests.importers.xspace import PlaneBuilder, xspace
@@ -174,3 +175,27 @@ def test_names_of_programs() -> None:
     long = "a_inference_f_31__XlaMustCompile_true_config_proto_13561319589895757934_executor_type_1116031815403439.4"
     assert program_label(long, 0) == "a_inference_f_31.4 (0)"
     assert program_label("jit_step", None) == "jit_step"
+
+
+def test_products_of_pytorch(tmp_path: Path) -> None:
+    """A product of bf16 on an A100 in 20 us of device time, in an operator around it: 2 m n k, once."""
+    trace = TraceBuilder()
+    shapes = {"Input Dims": [[1024, 512], [512, 2048]], "Input type": ["c10::BFloat16", "c10::BFloat16"]}
+    trace.op("aten::matmul", 0, 100, external_id=1, **shapes).op("aten::mm", 10, 80, external_id=2, **shapes)
+    trace.launch(20, 5, 7, external_id=2).kernel("gemm", 200, 20, 7, 7)
+    tables = tables_of(tmp_path, trace)
+    rows = {row["name"]: row for row in rows_of(tables, "operators", "shapes")}
+    flops, size = 2 * 1024 * 512 * 2048, 2 * (1024 * 512 + 512 * 2048 + 1024 * 2048)
+    assert rows["aten::matmul"]["flops"] is None
+    found = rows["aten::mm"]
+    assert (found["flops"], found["bytes"]) == (flops, size)
+    assert found["flop_per_s"] == pytest.approx(flops / 20e-6)
+    assert found["of_roof"] == pytest.approx(max(flops / 312e12, size / 1555e9) / 20e-6)
+    answer = operator_roofline(tables, 10)
+    assert (answer["name"], answer["category"], answer["self_ns"]) == (["aten::mm"], ["aten::mm"], [20_000])
+    assert answer["ceilings"]["flop_per_s"] == {"f16": 312 * 10**12}
+    assert answer["id"][0] in tables.frame("operators", "shapes").id
+    shown = {column.key: column.shown for column in tables.frame("operators", "name").columns}
+    assert (shown["flops"], shown["of_roof"]) == (True, True)
+    plain = tables_of(tmp_path / "plain", TraceBuilder().op("aten::mm", 0, 10))
+    assert not any(c.shown for c in plain.frame("operators", "name").columns if c.key in ("flops", "flop_per_s"))

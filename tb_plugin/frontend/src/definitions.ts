@@ -156,6 +156,8 @@ export const DEFINITIONS = {
   memcpyRate: "Bytes divided by time, in decimal units per second.",
   roofline:
     "Each HLO operation by its operational intensity (FLOPs divided by bytes accessed) and by its FLOP/s, both from the shapes in the compiled program and the measured self time; its area by its share of the time. The roof is what the device can do at most: its memory bandwidth times the intensity, up to the peak rate of the precision.",
+  operatorRoofline:
+    "Each matrix product and convolution by its operational intensity (FLOPs divided by bytes of operands and results) and by its FLOP/s, both from the recorded shapes and the device time of its calls; its area by its share of that time. The roof is what the device can do at most: its memory bandwidth times the intensity, up to the peak rate of the precision.",
   launches: "Calls that put work on a device queue.",
   launchLinked: "Launches whose device run was found.",
   launchLatency: "From the end of the launch call to the start of its device run; floored at 0.",

@@ -138,12 +138,12 @@ const LAUNCH_POINTS = 2000; // more than the charts have pixels on most screens
 export const getLaunches = (key: WorkerKey, signal?: AbortSignal) =>
   json<LaunchesAnswer>("tables/launches", { ...key, points: LAUNCH_POINTS }, signal);
 
-/** Operations of XLA by what they do and how fast; lists of one length, the largest self time first. */
+/** Operations by what they do and how fast; lists of one length, the largest self time first. */
 export interface RooflineAnswer {
   origin_ns: string;
-  id: number[]; // rows of the table of HLO operations, grouped by operation
+  id: number[]; // rows of the table, grouped by operation or by shapes
   name: string[];
-  program: string[];
+  detail: (string | null)[]; // the program, or the shapes of the inputs
   category: (string | null)[];
   intensity: number[]; // FLOP/byte
   flop_per_s: number[];
@@ -157,8 +157,8 @@ export interface RooflineAnswer {
   ceilings: { model: string; source: string; bytes_per_s: number; flop_per_s: Record<string, number> } | null;
 }
 
-export const getRoofline = (key: WorkerKey, signal?: AbortSignal) =>
-  json<RooflineAnswer>("tables/roofline", { ...key }, signal);
+export const getRoofline = (key: WorkerKey, table: "hlo" | "operators", signal?: AbortSignal) =>
+  json<RooflineAnswer>("tables/roofline", { ...key, table }, signal);
 
 /** Where the rows of a view are saved from. */
 export const tableAddress = (

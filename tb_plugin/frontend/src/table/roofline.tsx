@@ -1,4 +1,5 @@
-// The roofline of XLA's operations: FLOP/s over FLOP/byte, both as logarithms, under the ceilings of the device.
+// The roofline of XLA's operations, or of PyTorch's products and convolutions: FLOP/s over FLOP/byte, both as logarithms,
+// under the ceilings of the device.
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
@@ -22,18 +23,25 @@ const WORDS: Record<string, string> = {
 };
 const MOST_COLORS = 8; // of categories; the rest share the last
 
-export function Roofline({ onOpen }: { onOpen: (id: number) => void }): JSX.Element {
-  const found = useFetched("roofline", getRoofline);
+interface Props {
+  table: "hlo" | "operators";
+  onOpen: (id: number) => void;
+}
+
+/** Of operators it is there where any has FLOPs: captures without shapes, and frameworks but PyTorch, tell none. */
+export function Roofline({ table, onOpen }: Props): JSX.Element | null {
+  const found = useFetched(table, (key, signal) => getRoofline(key, table, signal));
+  if (table === "operators" && !found.value?.count) return null;
   return (
     <div class="roofline">
       <Await of={found} what="the roofline">
-        {(answer) => <Shown answer={answer} onOpen={onOpen} />}
+        {(answer) => <Shown answer={answer} table={table} onOpen={onOpen} />}
       </Await>
     </div>
   );
 }
 
-function Shown({ answer, onOpen }: { answer: RooflineAnswer; onOpen: (id: number) => void }): JSX.Element {
+function Shown({ answer, table, onOpen }: Props & { answer: RooflineAnswer }): JSX.Element {
   const option = useMemo(() => optionOf(answer, theme.value), [answer, theme.value]);
   /** The nearest point, both axes as they are drawn. */
   const openNearest = (x: number, y: number) => {
@@ -48,10 +56,10 @@ function Shown({ answer, onOpen }: { answer: RooflineAnswer; onOpen: (id: number
   return (
     <Card
       title="Roofline"
-      definition={DEFINITIONS.roofline}
+      definition={table === "hlo" ? DEFINITIONS.roofline : DEFINITIONS.operatorRoofline}
       testId="roofline"
-      basis={<Basis answer={answer} />}
-      data={answer.count > 0 ? () => dataOf(answer) : undefined}
+      basis={<Basis answer={answer} table={table} />}
+      data={answer.count > 0 ? () => dataOf(answer, table) : undefined}
     >
       {answer.count === 0 ? (
         <p class="absent">
@@ -61,7 +69,7 @@ function Shown({ answer, onOpen }: { answer: RooflineAnswer; onOpen: (id: number
       ) : (
         <Chart
           option={option}
-          label="FLOP/s of each HLO operation over its FLOP/byte; click a point to open its row"
+          label="FLOP/s of each operation over its FLOP/byte; click a point to open its row"
           height={210}
           testId="roofline-chart"
           onClick={openNearest}
@@ -71,12 +79,12 @@ function Shown({ answer, onOpen }: { answer: RooflineAnswer; onOpen: (id: number
   );
 }
 
-function Basis({ answer }: { answer: RooflineAnswer }): JSX.Element {
+function Basis({ answer, table }: { answer: RooflineAnswer; table: Props["table"] }): JSX.Element {
   const { ceilings, count: all, id, without_flops: without, without_flops_ns: ns } = answer;
   return (
     <>
       {id.length < all ? `${count(id.length)} of ` : ""}
-      {plural(all, "operation")}
+      {table === "hlo" ? plural(all, "operation") : plural(all, "product or convolution", "products and convolutions")}
       {without > 0 && ` · ${count(without)} without known FLOPs (${duration(ns)}) not drawn`}
       {" · "}
       {ceilings ? (
@@ -96,20 +104,20 @@ function Basis({ answer }: { answer: RooflineAnswer }): JSX.Element {
   );
 }
 
-function dataOf(answer: RooflineAnswer): CardData {
+function dataOf(answer: RooflineAnswer, table: Props["table"]): CardData {
   return {
     columns: [
-      { label: "HLO operation", unit: "text" },
-      { label: "Program", unit: "text" },
+      { label: table === "hlo" ? "HLO operation" : "Operator", unit: "text" },
+      { label: table === "hlo" ? "Program" : "Input shapes", unit: "text" },
       { label: "Category", unit: "word" },
       { label: "FLOP/byte", unit: "number" },
       { label: "FLOP/s", unit: "flop_per_s" },
-      { label: "Self", unit: "ns" },
+      { label: table === "hlo" ? "Self" : answer.on_device ? "Device total" : "Host total", unit: "ns" },
       { label: "Of the roof", unit: "ratio" },
     ],
     rows: answer.name.map((name, i) => [
       name,
-      answer.program[i],
+      answer.detail[i],
       answer.category[i],
       answer.intensity[i],
       answer.flop_per_s[i],
@@ -150,10 +158,10 @@ function optionOf(answer: RooflineAnswer, now: Theme): Option {
         const i = (params as { value: [number, number, number] }).value[2];
         if (i === undefined) return [];
         return [
-          [answer.name[i], answer.category[i] ?? ""],
+          [answer.name[i], (answer.category[i] === answer.name[i] ? answer.detail[i] : answer.category[i]) ?? ""],
           ["FLOP/s", `${operations(answer.flop_per_s[i])}/s`],
           ["FLOP/byte", digits(answer.intensity[i])],
-          ["self time", `${duration(answer.self_ns[i])} (${percent(answer.share[i])})`],
+          ["time", `${duration(answer.self_ns[i])} (${percent(answer.share[i])})`],
           ...(answer.of_roof[i] === null ? [] : [["of the roof", percent(answer.of_roof[i])] as [string, string]]),
         ];
       }),

@@ -52,7 +52,12 @@ export function TablesTab(): JSX.Element {
         />
       )}
       {view.table === "launches" && !isEmpty && <LaunchCharts />}
-      {view.table === "hlo" && !isEmpty && <Roofline onOpen={(id) => go({ by: "op", within: null, open: id })} />}
+      {view.table === "hlo" && !isEmpty && (
+        <Roofline table="hlo" onOpen={(id) => go({ by: "op", within: null, open: id })} />
+      )}
+      {view.table === "operators" && view.by === "shapes" && !isEmpty && (
+        <Roofline table="operators" onOpen={(id) => go({ open: id })} />
+      )}
       <div
         class="tables-main"
         id="table-panel"
