@@ -3,7 +3,8 @@
 import { duration } from "../format";
 import type { ResourceCurves } from "./requests";
 
-export const every = (ms: number) => `every ${duration(ms * 1e6)}`;
+/** Whole seconds as such. */
+export const every = (ms: number) => `every ${ms % 1000 === 0 ? `${ms / 1000} s` : duration(ms * 1e6)}`;
 /** Samples are never on time to the millisecond; the intervals that can be chosen are at least twice apart. */
 export const isSame = (a: number, b: number) => Math.max(a, b) < 1.4 * Math.min(a, b);
 
