@@ -197,14 +197,14 @@ def test_a_profiler_that_fails_costs_the_window_only(tmp_path, monkeypatch, meth
 
 
 def test_a_trace_that_cannot_be_converted_is_kept(tmp_path, monkeypatch):
-    import stepscope_tf.window as module
+    from stepscope import conversions
 
     def not_a_trace(trace, *arguments):
         trace.write_bytes(b"no trace")
         return conversion(trace, *arguments)
 
-    conversion = module.Conversion
-    monkeypatch.setattr(module, "Conversion", not_a_trace)
+    conversion = conversions.Conversion
+    monkeypatch.setattr(conversions, "Conversion", not_a_trace)
     hook = callback(tmp_path / "run", (1, 1))
     fit(make_model(), [hook])
     hook.close()

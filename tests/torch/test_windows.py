@@ -206,14 +206,14 @@ def test_a_training_that_ends_inside_a_window_keeps_what_there_is(tmp_path):
 
 
 def test_a_failing_converter_leaves_the_trace_and_a_note(tmp_path, monkeypatch):
-    from stepscope_torch import handover
+    from stepscope import conversions
 
-    class Broken(handover.Conversion):
-        def __init__(self, trace, folder, reason=None):
+    class Broken(conversions.Conversion):
+        def __init__(self, trace, folder, reason=None, void_markers=()):
             trace.write_text("not a trace")
             super().__init__(trace, folder)
 
-    monkeypatch.setattr(handover, "Conversion", Broken)
+    monkeypatch.setattr(conversions, "Conversion", Broken)
     model = make_model()
     with profiler(tmp_path, model, schedule=Schedule(skip_first=2, active=1)):
         losses = train(model, 6)

@@ -18,6 +18,7 @@ from typing import Any
 
 import stepscope.recorder as recorder_module
 from stepscope.control import Capture
+from stepscope.conversions import Conversions
 from stepscope.convert import Conversion
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
@@ -84,7 +85,6 @@ class DeepWindow:
         self._wanted: Capture | None = None  # the same once its first step is settled
         self._planned: int | None = None  # what was due when that was settled
         self._steps = self._plan.steps  # of the open window
-        self._last_number = 0  # of the windows so far
         self._is_open = False
         self._began = (0, 0)  # step, perf_counter ns
         self._logdir = Path()
@@ -92,7 +92,7 @@ class DeepWindow:
         self._marker: Any = None
         self._markers = 0  # in the open window
         self._void: list[int] = []  # those of them that turned out to be no steps
-        self._conversions: list[Conversion] = []
+        self._conversions = Conversions(recorder)
         self._reported = False
 
     def ask(self, capture: Capture) -> str | None:
@@ -169,7 +169,7 @@ class DeepWindow:
                 self.end_marker()
                 self._stop()
             self._fail("The recording ended before the window was complete.")
-            self._collect(timeout_s)
+            self._conversions.finish(timeout_s)
         except Exception as error:
             self._give_up(error)
 
@@ -233,34 +233,11 @@ class DeepWindow:
         self._recorder.span(Kind.OVERHEAD, "profiler_stall", began, ended, args={"part": part})
 
     def _convert(self, reason: dict[str, Any] | None) -> Conversion:
-        folder = self._recorder.folder
-        assert folder is not None
-        # Conversions may still run: their windows are not there yet, so the number is kept here too.
-        self._last_number = max(self._last_number + 1, int(folder.new_window().name))
-        window = folder.path / "windows" / f"{self._last_number:06d}"
-        trace = folder.path / f".{window.name}{self._profiler.suffix}"
+        window = self._conversions.next_window()
+        trace = window.parent.parent / f".{window.name}{self._profiler.suffix}"
         os.replace(next(self._logdir.rglob(f"*{self._profiler.suffix}")), trace)
         shutil.rmtree(self._logdir, ignore_errors=True)
-        self._conversions.append(Conversion(trace, window, reason, self._void))
-        return self._conversions[-1]
-
-    def _collect(self, timeout_s: float) -> None:
-        for conversion in list(self._conversions):
-            self._collect_one(conversion, timeout_s)
-
-    def _collect_one(self, conversion: Conversion, timeout_s: float) -> None:
-        if conversion.running:
-            log.info("stepscope converts the deep window; waiting for it, %.0f s at most", timeout_s)
-        if not conversion.wait(timeout_s):
-            log.warning("stepscope still converts %s; it will be there when that is done.", conversion.folder)
-            return
-        self._conversions.remove(conversion)
-        error = conversion.error()
-        if error is not None:
-            log.warning("stepscope could not convert a deep window: %s", error)
-            self._recorder.note(
-                "window_not_converted", f"{error}. The trace is kept as {os.path.relpath(conversion.trace)}."
-            )
+        return self._conversions.start(trace, window, reason, self._void)
 
     # -- giving way and giving up --------------------------------------------------------------------
 

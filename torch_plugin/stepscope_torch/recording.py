@@ -276,7 +276,7 @@ class Recording:
 
     def _check(self) -> None:
         self._say_phases()
-        self.windows.handover.collect()
+        self.windows.conversions.collect()
         samples = len(self.loop.hook_ns)
         if samples & (samples - 1) == 0 and samples != self._samples_told:  # after 1, 2, 4, ... samples
             self._samples_told = samples

@@ -24,10 +24,10 @@ import torch
 
 import stepscope.recorder as recorder_module
 from stepscope.control import Capture
+from stepscope.conversions import Conversions
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
-from stepscope_torch import own_profile
-from stepscope_torch.handover import Handover
+from stepscope_torch import handover, own_profile
 from stepscope_torch.module_scopes import ModuleScopes
 from stepscope_torch.schedule import Schedule, steps_that_fit
 from stepscope_torch.scopes import close_scopes, scope
@@ -65,7 +65,7 @@ class DeepWindows:
         self.options = options
         self.sessions = sessions
         self.modules = modules
-        self.handover = Handover(recorder)
+        self.conversions = Conversions(recorder)
         self.is_open = False
         self.taken = 0
         self.stall_ns = 0
@@ -260,7 +260,7 @@ class DeepWindows:
             # One step that is over the bound by itself: there will be no smaller window than this.
             keep = done > 0 and events >= self.schedule.max_events
         if keep:
-            self.handover.save(profile, self._next.wanted, self._first_step)
+            handover.save(profile, self._next.wanted, self._first_step, self.conversions, self.recorder)
             self.taken += 1
             self._next.taken(self._first_step)
             # The profiler of a GPU is slow in its first step, so each window there has a probe that warms it up.
@@ -372,7 +372,7 @@ class DeepWindows:
                 f"No deep window: the recording ended before step {self._next.step}, with which it would have begun.",
             )
         self._next.end("The recording ended before the window was complete.")
-        self.handover.finish(timeout_s)
+        self.conversions.finish(timeout_s)
 
     def _finish_open(self, steps_done: int) -> None:
         if get_ident() != self._thread:
