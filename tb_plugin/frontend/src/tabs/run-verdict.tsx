@@ -35,19 +35,19 @@ export const toldRules = (run: RunSummary): string[] => [STRAGGLER, ...run.findi
 
 function Comparison({ run }: { run: RunSummary }): JSX.Element {
   const { across_workers: across, ranks } = run;
-  const found = across?.imbalance;
-  if (!across || !found || found.excess_ns === null) {
-    return (
-      <p class="run-verdict" data-testid="run-verdict">
-        The workers cannot be compared: no two of them measured the same step.
-      </p>
-    );
-  }
   const [rank] = ranks.rank;
   if (rank !== null && ranks.rank.every((other) => other === rank)) {
     return (
       <p class="run-verdict" data-testid="run-verdict">
         All of these are recordings of rank {rank}: none of them waited for another.
+      </p>
+    );
+  }
+  const found = across?.imbalance;
+  if (!across || !found || found.excess_ns === null) {
+    return (
+      <p class="run-verdict" data-testid="run-verdict">
+        The workers cannot be compared: no two of them measured the same step.
       </p>
     );
   }
