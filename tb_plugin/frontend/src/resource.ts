@@ -10,7 +10,8 @@ export interface Loaded<T> {
   canCancel?: boolean; // the import that is waited for
 }
 
-const RETRY_MS = 300; // short, because the server itself waits a while before it says that work goes on
+/** Before what the server still makes is asked for again: short, because the server itself waits before it says so. */
+export const PENDING_MS = 300;
 
 const CANCELLED_RETRY_MS = 1000; // somebody may begin it again, here or in another page
 
@@ -47,7 +48,7 @@ export class Resource<T> {
       const { value } = this.now.peek();
       if (error instanceof Importing) {
         this.now.value = { state: error.state, value, detail: error.message, canCancel: error.canCancel };
-        const after = error.state === "cancelled" ? CANCELLED_RETRY_MS : RETRY_MS;
+        const after = error.state === "cancelled" ? CANCELLED_RETRY_MS : PENDING_MS;
         this.retry = setTimeout(() => void this.load(fetcher), after);
       } else {
         this.now.value = { state: "error", value, detail: sentence(error) };
@@ -66,6 +67,18 @@ export class Resource<T> {
     this.controller = null;
     if (this.retry !== null) clearTimeout(this.retry);
     this.retry = null;
+  }
+}
+
+/** The answer to what is asked once, by a click or a key: while the server still makes it, it is asked again. */
+export async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Importing) || error.state === "cancelled") throw error;
+      await new Promise((resolve) => setTimeout(resolve, PENDING_MS));
+    }
   }
 }
 

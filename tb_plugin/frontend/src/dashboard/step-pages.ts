@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { WorkerKey } from "../api";
+import { answered } from "../resource";
 import { getStepsPage, type Chosen, type StepsPage } from "./requests";
 
 const PAGE = 200;
@@ -25,7 +26,8 @@ export class StepPages {
     this.controller = new AbortController();
     this.asked.clear();
     const { signal } = this.controller;
-    this.fetchPage = (page) => getStepsPage(key, chosen, sort.key, sort.descending, page * PAGE, PAGE, signal);
+    this.fetchPage = (page) =>
+      answered(() => getStepsPage(key, chosen, sort.key, sort.descending, page * PAGE, PAGE, signal));
   }
 
   close(): void {
@@ -50,7 +52,9 @@ export class StepPages {
           }
           this.version.value += 1;
         },
-        () => this.asked.delete(page), // the next scroll asks again; the charts tell what went wrong
+        () => {
+          if (!signal.aborted) this.asked.delete(page); // the next scroll asks again; the charts tell what went wrong
+        },
       );
     }
   }

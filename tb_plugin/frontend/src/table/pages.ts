@@ -2,12 +2,11 @@
 
 import { signal } from "@preact/signals";
 import { Importing, type WorkerKey } from "../api";
-import { sentence, type Loaded } from "../resource";
+import { PENDING_MS, sentence, type Loaded } from "../resource";
 import { getRows, identity, isText, PAGE, type RowsAnswer, type Unit, type Value } from "./requests";
 import type { TableView } from "./view";
 
 const MOST_PAGES = 60;
-const RETRY_MS = 700;
 
 export class Pages {
   /** The latest answer, for what all pages share; its rows are those of some page. */
@@ -95,7 +94,7 @@ export class Pages {
       if (error instanceof Importing) {
         const { state, message: detail, canCancel } = error;
         this.now.value = { ...this.now.peek(), state, detail, canCancel };
-        await new Promise((done) => setTimeout(done, RETRY_MS));
+        await new Promise((done) => setTimeout(done, PENDING_MS));
         if (!abort.aborted) await this.ask(page, others, abort);
       } else {
         this.now.value = { ...this.now.peek(), state: "error", detail: sentence(error) };

@@ -1,6 +1,7 @@
 // From a finding to the place in the timeline where its evidence can be seen.
 
 import { findByName, getSlice, type Place, type WorkerKey } from "../api";
+import { answered } from "../resource";
 import { navigate } from "../state";
 import { openStep } from "./open-step";
 
@@ -12,10 +13,10 @@ export async function openPlace(key: WorkerKey, originNs: string, place: Place):
     openStep(originNs, { start: [place.start_ns], duration: [place.duration_ns ?? 0] }, 0);
     return null;
   }
-  const { rows } = await findByName(key, place.name);
+  const { rows } = await answered(() => findByName(key, place.name));
   if (rows.length === 0) return `No ${place.what} of this name is in the recorded windows.`;
   const row = rows[Math.floor(rows.length / 2)]; // the first one may be of a warm-up
-  const { origin_ns, start, dur } = await getSlice(key, row);
+  const { origin_ns, start, dur } = await answered(() => getSlice(key, row));
   const width = Math.max(dur, 1) * (1 + 2 * ROOM);
   const from = BigInt(origin_ns) + BigInt(Math.floor(start - Math.max(dur, 1) * ROOM));
   const span = { start: from, fraction: 0, width };

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { search, type Query, type SearchAnswer, type WorkerKey } from "../api";
 import { Pace } from "../pace";
-import { Resource, sentence } from "../resource";
+import { answered, Resource, sentence } from "../resource";
 import { adjust, nav } from "../state";
 
 export const MARKS = 600; // parts of the minimap in which hits are marked
@@ -34,6 +34,7 @@ export class Finder {
 
   private key: WorkerKey | null = null;
   private readonly pace = new Pace(REST_MS);
+  private searched: Promise<void> = Promise.resolve(); // once what was typed last has been looked for
 
   get query(): Query {
     const rules = this.rules.peek();
@@ -50,8 +51,14 @@ export class Finder {
       this.key = at;
       this.at.value = -1;
       this.pace.stop();
-      if (!at || this.text.value === "") this.found.reset();
-      else this.pace.run(() => void this.found.load((s) => search(at, this.query, 0, MARKS, s)));
+      if (!at || this.text.value === "") {
+        this.found.reset();
+        this.searched = Promise.resolve();
+        return;
+      }
+      this.searched = new Promise((done) => {
+        this.pace.run(() => void this.found.load((s) => search(at, this.query, 0, MARKS, s)).then(done));
+      });
     });
   }
 
@@ -79,6 +86,7 @@ export class Finder {
 
   /** The next or previous hit: from the one looked at, else from a time on. */
   async step(by: 1 | -1, from: number): Promise<Hit | null> {
+    await this.searched; // Enter may follow the last letter at once
     const answer = this.found.now.peek().value;
     if (!answer || answer.count === 0) return null;
     const here = this.at.peek();
@@ -106,7 +114,7 @@ export class Finder {
     if (at >= held.offset && at < held.offset + held.row.length) return held;
     const size = Math.max(1, held.row.length);
     try {
-      const page = await search(worker, this.query, Math.floor(at / size) * size, MARKS);
+      const page = await answered(() => search(worker, this.query, Math.floor(at / size) * size, MARKS));
       if (worker !== this.key) return null;
       this.found.now.value = { state: "ready", value: page, detail: "" };
       return at < page.offset + page.row.length ? page : null;

@@ -1,7 +1,7 @@
 // The keys and the mouse of the timeline.
 
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../ui/icons";
 
 type Rows = [string[], string][];
@@ -76,7 +76,7 @@ function Part({ title, rows, wide }: { title: string; rows: Rows; wide?: boolean
 
 export function Help({ onClose }: { onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []); // keys pressed at once belong to it
   return (
     <dialog
       ref={dialog}

@@ -16,7 +16,7 @@ import {
 } from "../api";
 import { freshness, key, shown } from "../data";
 import { type Area, type Span } from "../hash";
-import { Resource, sentence } from "../resource";
+import { answered, Resource, sentence } from "../resource";
 import { adjust, nav, navigate, openWorker, part, slice as sliceRow, span as spanSignal } from "../state";
 import { arrange, type Arranged } from "./arrange";
 import { clearGroups, serverGroup } from "./coloring";
@@ -463,7 +463,7 @@ export class TimelineModel {
     const at = this.key;
     if (row === null || !at || this.of.peek() !== null) return;
     try {
-      const { slice } = await getNeighbour(at, row, by);
+      const { slice } = await answered(() => getNeighbour(at, row, by));
       if (slice) await this.jump(slice.row, slice);
       else this.said.value = by > 0 ? "This is the last slice of its row" : "This is the first slice of its row";
     } catch (error) {
@@ -494,7 +494,7 @@ export class TimelineModel {
     let target = known;
     if (!target) {
       try {
-        target = await getSlice(at, row);
+        target = await answered(() => getSlice(at, row));
       } catch (error) {
         this.notice.value = sentence(error);
         return;
@@ -514,7 +514,7 @@ export class TimelineModel {
     const at = this.key;
     if (!slice || !at) return;
     try {
-      const { count, rows } = await findByName(at, slice.name);
+      const { count, rows } = await answered(() => findByName(at, slice.name));
       this.find.value = { name: slice.name, count, rows, at: Math.max(0, rows.indexOf(slice.row)) };
     } catch (error) {
       this.notice.value = sentence(error);

@@ -2,7 +2,7 @@
 
 import { getArrows, getResources, getView, Importing, type WorkerKey } from "../api";
 import { timelineHas } from "../data";
-import { sentence } from "../resource";
+import { PENDING_MS, sentence } from "../resource";
 import { nav } from "../state";
 import { serverGroup } from "./coloring";
 import { splitLanes } from "./decode";
@@ -113,8 +113,7 @@ export class Requests {
       if (this.tilesRequest !== mine || controller.signal.aborted) return;
       this.tilesRequest = null;
       this.model.loading.value = false;
-      if (!(error instanceof Importing)) this.model.problem.value = sentence(error);
-      setTimeout(() => this.schedule(), RETRY_MS);
+      this.failed(error);
       return;
     }
     this.tilesRequest = null;
@@ -142,8 +141,15 @@ export class Requests {
     } catch (error) {
       if (controller.signal.aborted) return;
       this.flowsRequest = null;
-      if (!(error instanceof Importing)) this.model.problem.value = sentence(error);
+      this.failed(error);
     }
+  }
+
+  /** Say what is wrong, if anything is, and ask again later. */
+  private failed(error: unknown): void {
+    const isPending = error instanceof Importing;
+    if (!isPending) this.model.problem.value = sentence(error);
+    setTimeout(() => this.schedule(), isPending ? PENDING_MS : RETRY_MS);
   }
 
   private async fetchCurves(): Promise<void> {
@@ -159,8 +165,7 @@ export class Requests {
         this.model.drawn.value += 1;
       }
     } catch (error) {
-      if (!(error instanceof Importing)) this.model.problem.value = sentence(error);
-      setTimeout(() => this.schedule(), RETRY_MS);
+      this.failed(error);
       return;
     } finally {
       this.curvesRequest = false;

@@ -122,7 +122,10 @@ export function Table(props: {
   const first = Math.max(0, Math.floor(top) - EXTRA_ROWS);
   const last = Math.min(count, Math.ceil(top + view.height / ROW_HEIGHT) + EXTRA_ROWS);
   const rows = [];
-  for (let i = first; i < last; i += 1) rows.push({ at: i, row: rowAt(i) });
+  for (let i = first; i < last; i += 1) {
+    const row = rowAt(i);
+    rows.push({ at: i, row, known: !remote || remote.has(row) }); // one that is not there yet has empty cells
+  }
   useEffect(() => remote?.need(first, last));
 
   return (
@@ -155,7 +158,7 @@ export function Table(props: {
         ))}
       </div>
       <div class="table-body" role="rowgroup" style={{ height: `${scrollHeight(count)}px`, minWidth }}>
-        {rows.map(({ at, row }) => (
+        {rows.map(({ at, row, known }) => (
           <div
             key={row}
             role="row"
@@ -168,15 +171,15 @@ export function Table(props: {
             }}
             onClick={() => props.onOpen?.(row)}
           >
-            {(!remote || remote.has(row) ? columns : []).map((column) => (
+            {columns.map((column) => (
               <div
                 key={column.key}
                 role="cell"
                 class={column.numeric ? "num" : ""}
-                title={column.hint?.(row)}
-                data-testid={`${props.testId}-${column.key}`}
+                title={known ? column.hint?.(row) : undefined}
+                data-testid={known ? `${props.testId}-${column.key}` : undefined}
               >
-                {column.cell ? column.cell(row) : column.value(row)}
+                {!known ? "" : column.cell ? column.cell(row) : column.value(row)}
               </div>
             ))}
           </div>
