@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stepscope.cli import main
+from stepscope.runs import find_runs
 from tests.browser.opened import PATIENCE_MS, Opened, hash_of
 from tests.browser.timeline_page import TimelinePage, Timelines, write_runs
 from tests.builders import TraceBuilder
@@ -81,7 +82,7 @@ def gpu_trace() -> TraceBuilder:
 
 
 def _train(code: str, run: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", code, str(run)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code, str(run)], capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
@@ -120,14 +121,24 @@ def kept() -> dict[str, Opened]:
 
 
 def wait_for_listing(address: str, run: str) -> None:
-    """The server finds new runs in its own time, and what a page asks for before that is a 404. Not for ever: a test
-    may open a run that there is not."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
+    """The server finds new runs in its own time, and what a page asks for before that is a 404. It may also have looked
+    while only some of the workers were written: wait until it lists the run as it lies there."""
+    from stepscope_tensorboard.listing import describe
+
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while True:
         with urllib.request.urlopen(f"{address}/data/plugin/stepscope/runs") as answer:
-            if run in (one["id"] for one in json.load(answer)["runs"]):
-                return
+            told = json.load(answer)
+        there = [_outline(describe(r)) for r in find_runs(told["logdir"]) if r.id == run]
+        if there == [_outline(one) for one in told["runs"] if one["id"] == run]:
+            return
+        assert time.monotonic() < deadline, f"the server does not list {run} as it is"
         time.sleep(0.1)
+
+
+def _outline(run: dict[str, Any]) -> list[Any]:
+    """What the listing must know of a run; a job that goes on has newer data than any listing."""
+    return [not run["live"] and run["updated_ns"], [(worker["id"], worker["live"]) for worker in run["workers"]]]
 
 
 @pytest.fixture

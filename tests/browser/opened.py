@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from playwright.sync_api import FrameLocator, Locator, Page, Request
+    from playwright.sync_api import FrameLocator, Locator, Page, Request, Response
 
 #: Far above what a loaded machine needs: only a test that fails waits as long.
-PATIENCE_MS = 60_000
+PATIENCE_MS = 180_000
+
+#: Moments of ``settle`` that are longer than any pause of a page before it asks again for what is still being made.
+_ASKS_AGAIN = 10
 
 #: Takes the plugin's frame away before the address changes: while it lives it may still write to it.
-_REOPEN = """async (hash) => {
+_TAKE_AWAY = """async (hash) => {
   const frame = document.querySelector("iframe");
-  const plugin = frame.src;
-  const loaded = () => new Promise((done) => frame.addEventListener("load", done, { once: true }));
-  const blank = loaded();
+  const blank = new Promise((done) => frame.addEventListener("load", done, { once: true }));
   frame.contentWindow.location.replace("about:blank");
   await blank;
   localStorage.clear();
   history.replaceState(null, "", hash);
-  frame.contentWindow.location.replace(plugin);
+}"""
+
+_LOAD_AGAIN = """() => {
+  const frame = document.querySelector("iframe");
+  frame.contentWindow.location.replace(frame.src);
 }"""
 
 #: Ends after every shorter timer that the page has set (none is as long as this), and after what they drew.
@@ -55,24 +60,43 @@ class Opened:
         page.on("pageerror", lambda e: self.problems.append(str(e)))
         page.on("response", lambda r: self.problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         self._under_way: set[Request] = set()
-        page.on("request", lambda r: self._under_way.add(r))
+        self._asked = 0
+        self._put_off: dict[str, int] = {}  # routes of what the server still makes: moments to wait for another answer
+        page.on("request", self._on_request)
+        page.on("response", self._on_response)
         page.on("requestfinished", lambda r: self._under_way.discard(r))
         page.on("requestfailed", lambda r: self._under_way.discard(r))
+
+    def _on_request(self, request: Request) -> None:
+        self._under_way.add(request)
+        self._asked += 1
+
+    def _on_response(self, response: Response) -> None:
+        route = response.url.partition("?")[0]
+        if response.status == 202:
+            self._put_off[route] = _ASKS_AGAIN
+        else:
+            self._put_off.pop(route, None)
 
     def reopen(self, state: dict[str, str]) -> None:
         """Load the plugin anew in the TensorBoard that is open: a fifth of what loading TensorBoard too takes."""
         self.page.mouse.move(0, 0)
-        self.page.evaluate(_REOPEN, hash_of(state))
+        self.page.evaluate(_TAKE_AWAY, hash_of(state))
         self.problems.clear()
         self._under_way.clear()
+        self._put_off.clear()
+        self.page.evaluate(_LOAD_AGAIN)
 
     def settle(self) -> None:
         """Wait until all answers have come and are drawn: for what a canvas shows, which no locator can wait for."""
         for _ in range(PATIENCE_MS // 250):
+            asked = self._asked
+            was_quiet = not self._under_way  # else the last answer may have come when the moment was nearly over
             self.frame.locator("html").evaluate(_A_MOMENT)
-            if not self._under_way:
+            if was_quiet and self._asked == asked and not self._put_off:
                 return
-        raise AssertionError(f"no answer to {[request.url for request in self._under_way]}")
+            self._put_off = {route: left - 1 for route, left in self._put_off.items() if left > 1}
+        raise AssertionError(f"no answer to {[r.url for r in self._under_way]}, put off: {list(self._put_off)}")
 
     @property
     def frame(self) -> FrameLocator:

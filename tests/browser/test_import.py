@@ -16,7 +16,7 @@ from tests.browser.conftest import Opened, gpu_trace
 
 def import_of(path: Path) -> psutil.Process:
     """The process that imports the file, below the TensorBoard that this one has started."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         for process in psutil.Process().children(recursive=True):
             try:
@@ -30,7 +30,7 @@ def import_of(path: Path) -> psutil.Process:
 
 def wait_for_end(process: psutil.Process) -> None:
     """Also of one that its parent has not asked for yet: such a process exists on, ended."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     try:
         while process.status() != psutil.STATUS_ZOMBIE:
             assert time.monotonic() < deadline

@@ -180,6 +180,7 @@ def test_a_range_of_steps_counts_alone(open_page: Open, address: str, summary: S
 
 def test_dragging_over_the_bars_selects_steps(open_page: Open, address: str) -> None:
     page = open_ranks(open_page, address, tab="steps", by="activity")
+    page.settle()
     box = page.frame.get_by_test_id("step-bars").bounding_box()
     third = (box["width"] - 64) / 3
     page.page.mouse.move(box["x"] + 64 + third * 1.5, box["y"] + 60)

@@ -89,6 +89,7 @@ def test_an_edge_of_the_area_moves(timeline: Timelines) -> None:
 
 def test_cursors_by_key_measure(timeline: Timelines) -> None:
     tab = timeline()
+    tab.opened.settle()
     tab.canvas.focus()
     for t in (1000, 4000):
         tab.page.mouse.move(*tab.at(tab.stream, t))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.opened import Opened, expect
+from tests.browser.opened import PATIENCE_MS, Opened, expect
 from tests.browser.timeline_page import Timelines
 
 pytest.importorskip("playwright")
@@ -78,6 +78,7 @@ def test_a_pinned_lane_stays_on_top(timeline: Timelines) -> None:
 
 def test_lanes_are_moved_by_keys_and_by_dragging(timeline: Timelines) -> None:
     tab = timeline()
+    tab.opened.settle()
     labels = tab.frame.locator(".labels-body")
     labels.focus()
     names = tab.names()
@@ -99,6 +100,7 @@ def test_lanes_are_moved_by_keys_and_by_dragging(timeline: Timelines) -> None:
 
 def test_a_lane_and_the_names_are_resized(timeline: Timelines) -> None:
     tab = timeline()
+    tab.opened.settle()
     height = tab.thread.bounding_box()["height"]
     grip = tab.thread.get_by_test_id("lane-grip").bounding_box()
     tab.page.mouse.move(grip["x"] + 50, grip["y"] + 2)
@@ -129,7 +131,7 @@ def test_a_jump_shows_rows_that_were_cut(timeline: Timelines) -> None:
         tab.page.keyboard.press(key)
     tab.frame.get_by_role("button", name="3 more rows").wait_for()
     tab.frame.get_by_test_id("timeline-search").fill("aten::linear")
-    tab.frame.get_by_test_id("search-next").click()
+    tab.page.keyboard.press("Enter")  # before there is an answer
     tab.selected("aten::linear")
     tab.frame.get_by_test_id("lane-rows").wait_for(state="detached")
 
@@ -180,6 +182,7 @@ def test_the_next_slice_of_a_row(timeline: Timelines) -> None:
 
 def test_two_fingers_zoom(timeline_site: str, chromium: Any) -> None:
     context = chromium.new_context(viewport={"width": 1200, "height": 800}, has_touch=True)
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     opened = Opened(page)
     page.goto(f"{timeline_site}/#stepscope&p.stepscope.run=pair&p.stepscope.tab=timeline")

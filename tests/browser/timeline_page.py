@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.opened import PATIENCE_MS
 from tests.builders import TraceBuilder
 
 
@@ -73,7 +74,7 @@ class TimelinePage:
         return t0 / 1000, t1 / 1000
 
     def wait_for_range(self, t0: float, t1: float) -> None:
-        for _ in range(50):
+        for _ in range(PATIENCE_MS // 100):
             if self.shown() == pytest.approx((t0, t1), abs=0.01):
                 return
             self.page.wait_for_timeout(100)
