@@ -7,6 +7,7 @@ import numpy as np
 from stepscope.analysis.percentiles import nearest_rank
 from stepscope.report import format as fmt
 from stepscope.rules.case import Basis, Case
+from stepscope.rules.cpu_contention import cpu_contention
 from stepscope.rules.finding import Finding
 
 
@@ -16,7 +17,8 @@ def step_outlier(case: Case) -> Finding | None:
     Fires when steps longer than ``outlier_factor`` x the median cost at least ``outlier_warning`` of the time beyond
     what a median step takes. The first steps, which ``slow_start`` tells, do not count, nor do those in a deep window
     of a hook, which the framework's profiler slows; at least ``outlier_steps`` others are needed. Debugger counts steps
-    beyond 3 standard deviations, which a few very long steps inflate themselves.
+    beyond 3 standard deviations, which a few very long steps inflate themselves. Where ``cpu_contention`` fires, other
+    processes may be all that is slow about these steps: that comes first, and confidence is low.
 
     Thresholds:
         outlier_factor: our choice
@@ -42,6 +44,7 @@ def step_outlier(case: Case) -> Finding | None:
     rhythm = f", every {every} steps," if every else ""
     left_out = " and ".join(["warm-up"] * bool(_warm(case)) + ["deep windows"] * bool(slowed.any()))
     among = f" outside {left_out}" if left_out else ""
+    crowded = cpu_contention(case)
     return Finding(
         rule="step_outlier",
         severity="warning",
@@ -56,6 +59,7 @@ def step_outlier(case: Case) -> Finding | None:
             "period_steps": every,
         },
         fix=[
+            *(() if crowded is None else crowded.fix[:1]),
             f"Look for what the script does every {every} steps: logging, checkpoints, evaluation."
             if every
             else "Open the slowest step: new shapes (recompilation, allocation), checkpoints, garbage collection.",
@@ -63,6 +67,8 @@ def step_outlier(case: Case) -> Finding | None:
         ],
         gain=basis.gain(excess_ns, "sum of (step - median) over the slow steps / time of all steps"),
         places=[case.step_place(int(rows[i])) for i in slow[np.argsort(-dur[slow], kind="stable")][:3]],
+        confidence="high" if crowded is None else "low",
+        counter_evidence=[] if crowded is None else [crowded.message],
         rests_on=("steps",),
     )
 

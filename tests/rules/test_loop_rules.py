@@ -43,6 +43,15 @@ class TestLoop:
         assert finding.gain.ratio == pytest.approx(120 / (55 * 10 + 120))  # without the five first steps
         assert finding.places[0].duration_ns == 30_000_000
 
+    def test_outliers_on_a_host_that_others_use(self, tmp_path):
+        case = recorded(tmp_path, [30 if i % 10 == 9 else 10 for i in range(60)], {})
+        crowded = monitored(cpu=1.0, process_cpu=0.7, **{f"cpu_core_{i}": 1.0 for i in range(4)})
+        finding = found_in(replace(case, samples=crowded.samples))["step_outlier"]
+        assert finding.confidence == "low"
+        assert "Other processes" in finding.counter_evidence[0]
+        assert finding.fix[0].startswith("Run the training where it has the CPUs to itself")
+        assert found_in(case)["step_outlier"].confidence == "high"
+
     def test_a_slow_start_is_no_outlier(self, tmp_path):
         found = self.of(tmp_path, steps=[200, 100] + [10] * 40, phases={})
         assert set(found) == {"slow_start"}
