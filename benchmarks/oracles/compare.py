@@ -15,7 +15,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +35,9 @@ from stepscope.hlo.programs import Programs
 from stepscope.importers import import_file
 from stepscope.schema import NONE, Events, Kind, Window
 from stepscope.tables.hlo_work import HloWork
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from measuring import python_with
 
 HERE = Path(__file__).resolve().parent
 TOLERANCE_US = 1.0
@@ -74,7 +76,7 @@ def main() -> int:
     oracles = json.loads(stored.read_text())["traces"] if stored.is_file() else {}
 
     print("HolisticTraceAnalysis (us)")
-    hta = None if options.offline else tool("hta", HTA)
+    hta = None if options.offline else python_with("hta", *HTA)
     for path in sorted(options.traces.glob("kineto/*")):
         theirs = None if hta is None else run(hta, HERE / "hta_figures.py", path)
         known = oracles.get(f"kineto/{path.name}")
@@ -91,7 +93,7 @@ def main() -> int:
         report.add(Path(name).name.removesuffix(".pt.trace.json.gz"), against_stored(options.traces / name, known))
 
     print("xprof (us)")
-    xprof = None if options.offline else tool("xprof", XPROF)
+    xprof = None if options.offline else python_with("xprof", *XPROF)
     if xprof is None:
         print("  not installed")
     else:
@@ -106,20 +108,6 @@ def main() -> int:
 
 
 # Their tools
-
-
-def tool(name: str, requirements: tuple[str, ...]) -> Path | None:
-    """The Python of a virtual environment with these packages, made on first use; None if they cannot be had."""
-    folder = Path(tempfile.gettempdir()) / "stepscope-oracles" / name
-    python = folder / "bin" / "python"
-    done = folder / "installed"
-    if not done.is_file():
-        venv.create(folder, with_pip=True, clear=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-        if subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode:
-            return None
-        done.touch()
-    return python
 
 
 def run(python: Path, script: Path, *arguments: object) -> dict | None:

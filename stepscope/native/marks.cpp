@@ -129,36 +129,36 @@ PyObject* put(PyObject* object, PyObject* arguments) {
   Py_RETURN_NONE;
 }
 
-PyObject* begin(PyObject* object, PyObject* key) {
-  Marks* self = as_marks(object);
-  if (!self->mode || !is_here(self)) Py_RETURN_FALSE;
+// True once it is marked, False where there is no room; nullptr where it is no key.
+PyObject* mark_now(Marks* self, PyObject* key) {
   if (!is_key(key)) return nullptr;
   const int64_t now = now_ns();
   if (!push(self, key, now)) Py_RETURN_FALSE;
   sampled(self, now);
   Py_RETURN_TRUE;
+}
+
+PyObject* begin(PyObject* object, PyObject* key) {
+  Marks* self = as_marks(object);
+  if (!self->mode || !is_here(self)) Py_RETURN_FALSE;
+  return mark_now(self, key);
 }
 
 PyObject* end(PyObject* object, PyObject* key) {
   Marks* self = as_marks(object);
   if (!self->mode || static_cast<Py_ssize_t>(self->state->entries.size()) >= self->most) Py_RETURN_FALSE;
-  if (!is_key(key)) return nullptr;
-  const int64_t now = now_ns();
-  if (!push(self, key, now)) Py_RETURN_FALSE;
-  sampled(self, now);
-  Py_RETURN_TRUE;
+  return mark_now(self, key);
 }
 
 PyObject* end_step(PyObject* object, PyObject* key) {
   Marks* self = as_marks(object);
   if (!self->mode || !is_here(self)) Py_RETURN_FALSE;
-  if (!is_key(key)) return nullptr;
-  const int64_t now = now_ns();
-  if (!push(self, key, now)) Py_RETURN_FALSE;
-  sampled(self, now);
-  self->at_once = 1;
-  self->mode = 0;
-  Py_RETURN_TRUE;
+  PyObject* marked = mark_now(self, key);
+  if (marked == Py_True) {
+    self->at_once = 1;
+    self->mode = 0;
+  }
+  return marked;
 }
 
 bool is_regular(const Marks* self) {
