@@ -1,7 +1,7 @@
 // What the Data tab shows, as text for a report on a fault: without names of hosts, paths and the user's metadata.
 
 import type { SummaryAnswer } from "../api";
-import { bytes, count, duration, percent, plural } from "../format";
+import { bytes, clock, count, duration, hasDate, percent, plural } from "../format";
 import type { DataAnswer, Stretch } from "./data-requests";
 import { gapsOf } from "./not-measured";
 import { refusals } from "./notes";
@@ -13,6 +13,13 @@ export function stepsText({ steps, first_step: first, last_step: last }: Stretch
   return first === last ? `step ${first}` : `steps ${first} to ${last} (${count(steps)})`;
 }
 
+/** A file begins at the beginning of its timeline: what it tells is when that was. */
+export function beginText(data: DataAnswer, start: number): string {
+  if (data.source === "recording") return duration(start);
+  const at = BigInt(data.origin_ns) + BigInt(start);
+  return hasDate(Number(at / 1_000_000n)) ? clock(at) : "not known";
+}
+
 /** A value of an option: text as it is, anything else as JSON. */
 export const valueText = (value: unknown) =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)).replaceAll(",", ", ");
@@ -20,7 +27,7 @@ export const valueText = (value: unknown) =>
 export function reportOf(data: DataAnswer, answer: SummaryAnswer): string {
   const { worker } = answer;
   const stretch = (name: string, one: Stretch) =>
-    `- ${name}: ${duration(one.end - one.start)} from ${duration(one.start)}, ${stepsText(one)}, ${count(one.events)} events`;
+    `- ${name}: ${duration(one.end - one.start)}, begin ${beginText(data, one.start)}, ${stepsText(one)}, ${count(one.events)} events`;
   const entries = (of: Record<string, unknown> | null) =>
     Object.entries(of ?? {}).map(([key, value]) => `- ${key}: ${valueText(value)}`);
   const devices = (worker.devices ?? []).map((device) => `- ${device.name ?? "unnamed device"}`);

@@ -5,14 +5,14 @@ import { useState } from "preact/hooks";
 import type { SummaryAnswer } from "../api";
 import { summary } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { bytes, calendar, clock, count, DASH, duration, exact, hasDate, percent, plural } from "../format";
+import { bytes, calendar, clock, count, DASH, duration, exact, percent, plural } from "../format";
 import { Card, saveText, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
 import { openInterval } from "../ui/time-parts";
 import { Formulas } from "./data-formulas";
 import { getData, type DataAnswer, type Stretch } from "./data-requests";
-import { reportOf, stepsText, valueText } from "./data-report";
+import { beginText, reportOf, stepsText, valueText } from "./data-report";
 import { NotMeasured } from "./not-measured";
 import { Notes } from "./notes";
 
@@ -308,19 +308,12 @@ function Files({ data }: { data: DataAnswer }): JSX.Element {
   );
 }
 
-/** A file begins at the beginning of its timeline: what it tells is when that was. */
-function beginText(data: DataAnswer, start: number): string {
-  if (data.source === "recording") return duration(start);
-  const at = BigInt(data.origin_ns) + BigInt(start);
-  return hasDate(Number(at / 1_000_000n)) ? clock(at) : "not known";
-}
-
 function capturedData(data: DataAnswer): CardData {
   const row = (name: string, one: Stretch) => [name, one.start, one.end - one.start, stepsText(one), one.events];
   return {
     columns: [
       { label: "What", unit: "text" },
-      { label: "Begin", unit: "ns" },
+      { label: "Begin", unit: "ns", title: "After the beginning of the timeline." },
       { label: "Length", unit: "ns" },
       { label: "Steps", unit: "text" },
       { label: "Events", unit: "count" },
