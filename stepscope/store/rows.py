@@ -110,8 +110,12 @@ def _first_free(ts: np.ndarray, end: np.ndarray) -> np.ndarray:
             free_at.pop()
         row = len(free_at)
         if row <= _SEARCHED_ROWS:
-            inside = next((r + 1 for r in range(row - 1, -1, -1) if free_at[r] >= stop), 0)
-            row = next((r for r in range(inside, row) if free_at[r] <= start), row)
+            place = row  # below the innermost slice that is open for as long
+            while place and free_at[place - 1] < stop:
+                place -= 1
+            while place < row and free_at[place] > start:
+                place += 1
+            row = place
         depth[i] = row
         free_at[row : row + 1] = [stop]
     return _as_depth(depth)

@@ -15,17 +15,27 @@ async function frame(): Promise<void> {
   });
 }
 
-test("one is drawn after each frame, in the order in which they came, but those that were called off", async () => {
+test("a few are drawn after each frame, in the order in which they came, but those that were called off", async (t) => {
   const drawn: string[] = [];
-  inTurn(() => drawn.push("a"));
-  const callOff = inTurn(() => drawn.push("b"));
-  inTurn(() => drawn.push("c"));
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  const takes = (name: string, ms: number) => () => {
+    drawn.push(name);
+    now += ms;
+  };
+  inTurn(takes("a", 5));
+  const callOff = inTurn(takes("b", 5));
+  inTurn(takes("c", 5));
+  inTurn(takes("d", 50));
+  inTurn(takes("e", 5));
   assert.deepEqual(drawn, []);
   callOff();
   await frame();
-  assert.deepEqual(drawn, ["a"]);
-  await frame();
   assert.deepEqual(drawn, ["a", "c"]);
+  await frame();
+  assert.deepEqual(drawn, ["a", "c", "d"]);
+  await frame();
+  assert.deepEqual(drawn, ["a", "c", "d", "e"]);
 });
 
 test("all that wait are drawn at once for a printer, and once", async () => {

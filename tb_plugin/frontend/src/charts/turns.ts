@@ -1,7 +1,10 @@
-// Charts are drawn one a frame, after the frame that shows the text and the tables around them: each takes as long as
+// Charts are drawn a few a frame, after the frame that shows the text and the tables around them: each takes as long as
 // all of these together.
 
 type Turn = () => void;
+
+/** After so long no other chart is begun in the same frame, which has 16 ms. */
+const BUSY_MS = 8;
 
 const waiting: Turn[] = [];
 let isAwaited = false;
@@ -20,7 +23,9 @@ function afterFrame(then: () => void): void {
 
 function next(): void {
   isAwaited = false;
-  waiting.shift()?.();
+  const began = performance.now();
+  do waiting.shift()?.();
+  while (waiting.length > 0 && performance.now() - began < BUSY_MS);
   awaitNext();
 }
 
