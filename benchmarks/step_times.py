@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import DataLoader
-from torch_overhead import VARIANTS, Batches, small
+from torch_overhead import VARIANTS, Batches, large, small
 
 from stepscope.runs import open_run
 from stepscope.schema import Kind
@@ -136,13 +136,13 @@ def stalls(run: Path) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of a block")
-    parser.add_argument("--only", choices=["small", "medium", "window"])
+    parser.add_argument("--seconds", type=float, default=2.0, help="of a block; more for the p99 of the large step")
+    parser.add_argument("--only", choices=["small", "medium", "large", "window"])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, torch {torch.__version__}, 1 thread")
-    for name, build in (("small", small), ("medium", medium)):
+    for name, build in (("small", small), ("medium", medium), ("large", large)):
         if arguments.only in (None, name):
             beside_the_writer(name, build(), arguments.rounds, arguments.seconds)
     if arguments.only in (None, "window"):
