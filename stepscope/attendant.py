@@ -7,7 +7,7 @@ from typing import Protocol
 
 from stepscope.budget import OverheadBudget
 from stepscope.companions import Companions
-from stepscope.control import Capture, Control, Handlers
+from stepscope.controlled import Capture, Control, Handlers
 from stepscope.flight import FlightPlan, FlightRecorder
 from stepscope.recorder import Recorder
 from stepscope.watch import Activity, Watch

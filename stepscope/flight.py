@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.control import Capture
+from stepscope.controlled import Capture
 from stepscope.errors import StepscopeError
 from stepscope.live_columns import Columns
 from stepscope.recorder import Recorder

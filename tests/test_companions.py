@@ -7,7 +7,8 @@ import os
 import pytest
 
 from stepscope.companions import Companions
-from stepscope.control import Control, Handlers, control_folder
+from stepscope.control import control_folder
+from stepscope.controlled import Control, Handlers
 from stepscope.flight import FlightPlan, FlightRecorder
 from stepscope.recorder import Recorder
 

@@ -13,15 +13,13 @@ from stepscope.control import (
     DONE,
     FAILED,
     REFUSED,
-    Capture,
-    Control,
-    Handlers,
     Request,
     ask,
     control_folder,
     responses,
     withdraw,
 )
+from stepscope.controlled import Capture, Control, Handlers
 from stepscope.errors import StepscopeError
 from stepscope.store import RunFolder
 

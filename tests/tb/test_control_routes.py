@@ -13,7 +13,8 @@ import pytest
 
 pytest.importorskip("tensorboard")
 
-from stepscope.control import Capture, Control, Handlers, control_folder
+from stepscope.control import control_folder
+from stepscope.controlled import Capture, Control, Handlers
 from tests.builders import T0_NS, TraceBuilder
 from tests.recorded import RecordedRun
 from tests.tensorboard_server import tensorboard

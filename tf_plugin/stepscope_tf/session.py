@@ -20,7 +20,7 @@ from typing import Any
 import stepscope.recorder as recorder_module
 from stepscope.attendant import attend
 from stepscope.budget import DEFAULT_RATIO, PHASES
-from stepscope.control import Capture
+from stepscope.controlled import Capture
 from stepscope.errors import StepscopeError
 from stepscope.flight import FlightPlan
 from stepscope.flight import as_plan as as_flight_plan

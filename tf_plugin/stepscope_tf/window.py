@@ -17,7 +17,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import stepscope.recorder as recorder_module
-from stepscope.control import Capture
+from stepscope.controlled import Capture
 from stepscope.conversions import Conversions
 from stepscope.convert import Conversion
 from stepscope.errors import StepscopeError

@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from stepscope.budget import PHASES
-from stepscope.control import Capture
+from stepscope.controlled import Capture
 from stepscope.watch import Activity
 from stepscope_torch.loop import BACKWARD, H2D, OPTIMIZER, Loop
 from stepscope_torch.part import Part

@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from stepscope.control import Capture
+from stepscope.controlled import Capture
 from stepscope.conversions import Conversions
 from stepscope.recorder import Recorder
 

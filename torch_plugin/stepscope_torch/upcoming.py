@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.control import Capture
+from stepscope.controlled import Capture
 from stepscope_torch.schedule import Schedule, next_window
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 import stepscope.recorder as recorder_module
-from stepscope.control import Capture
+from stepscope.controlled import Capture
 from stepscope.conversions import Conversions
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
