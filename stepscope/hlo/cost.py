@@ -20,6 +20,8 @@ from stepscope.hlo.opcodes import APPLIED, CONTAINERS, ELEMENTWISE, FREE, MOVES,
 from stepscope.hlo.shapes import Shape
 
 FMA = 2
+#: Computations inside one another; compilers nest a few.
+_DEEPEST = 100
 PARTS_APART = "It runs other operations, which are rows of their own."
 NOT_TOLD = "XLA does not say what a custom call of this target computes."
 UNKNOWN = "This version does not know the operation."
@@ -52,7 +54,7 @@ class Costs:
 
     def inside(self, computation: Computation) -> Cost:
         """FLOPs and transcendentals of all instructions of a computation, each once; no bytes."""
-        if computation.id in self._open:  # a damaged file may hold a circle
+        if computation.id in self._open or len(self._open) > _DEEPEST:  # a damaged file may hold a circle
             return Cost(why=NOT_READ)
         self._open.add(computation.id)
         try:
@@ -149,7 +151,7 @@ class Costs:
 
     def _read_bytes(self, inside: Computation, parameter: Instruction, seen: set[int]) -> int:
         """What the users of a fusion's parameter read: slices what they take, all others the whole, together once."""
-        if inside.id in seen:
+        if inside.id in seen or len(seen) > _DEEPEST:
             return 0
         size, whole = 0, False
         for user in inside.users.get(parameter.id, ()):

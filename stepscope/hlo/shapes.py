@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from stepscope.protobuf_wire import LENGTH, VARINT, fields, integers, signed
+from stepscope.protobuf_wire import LENGTH, VARINT, Fault, fields, integers, signed
 
 #: PrimitiveType of xla_data.proto: the name in HLO text, and the bits of an element. None: no array.
 _TYPES: dict[int, tuple[str, int | None]] = {
@@ -17,6 +17,12 @@ _TYPES: dict[int, tuple[str, int | None]] = {
     25: ("f8e4m3fnuz", 8), 32: ("f4e2m1fn", 4), 33: ("f8e8m0fnu", 8), 15: ("c64", 64), 18: ("c128", 128),
     13: ("tuple", None), 14: ("opaque", None), 17: ("token", None), 34: ("buffer", None),
 }  # fmt: skip
+
+
+#: No memory holds as many.
+_MOST_ELEMENTS = 2**62
+#: Tuples in tuples; programs nest a few.
+_DEEPEST = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,14 @@ class Shape:
         return f"{self.type}[{','.join(map(str, self.dimensions))}]{layout}"
 
 
-def read_shape(data: bytes, at: int, end: int) -> Shape:
-    """A ShapeProto."""
+def read_shape(data: bytes, at: int, end: int, depth: int = 0) -> Shape:
+    """A ShapeProto; ``depth`` is how many tuples are around it.
+
+    Raises:
+        Fault: it is damaged.
+    """
+    if depth > _DEEPEST:
+        raise Fault
     number = packed_bits = 0
     dimensions: tuple[int, ...] = ()
     layout: tuple[int, ...] = ()
@@ -75,13 +87,15 @@ def read_shape(data: bytes, at: int, end: int) -> Shape:
         elif f.number == 3:
             dimensions += tuple(map(signed, integers(data, f)))
         elif f.number == 4 and f.wire == LENGTH:
-            parts.append(read_shape(data, f.start, f.end))
+            parts.append(read_shape(data, f.start, f.end, depth + 1))
         elif f.number == 5 and f.wire == LENGTH:
             for inner in fields(data, f.start, f.end):
                 if inner.number == 1:
                     layout += tuple(map(signed, integers(data, inner)))
                 elif inner.number == 7 and inner.wire == VARINT:
                     packed_bits = inner.value
+    if prod(max(size, 1) for size in dimensions) > _MOST_ELEMENTS:
+        raise Fault
     name, bits = _TYPES.get(number, (f"type{number}", None))
     if bits is not None and bits < 8:
         bits = packed_bits or 8  # an element has a byte of its own unless the layout packs them

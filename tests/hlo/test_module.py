@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from stepscope.hlo import read_module
+from stepscope.hlo.cost import NOT_READ
+from stepscope.hlo.programs import Operation, Programs
 from stepscope.importers import import_file, xplane_programs
+from stepscope.schema import Program
 from stepscope.store import read_programs, read_window, write_window
-from tests.hlo.programs import dense_layer
+from tests.hlo.programs import computation, dense_layer, fusion, member, message, program
 from tests.importers.xspace import PlaneBuilder, xspace
 
 
@@ -36,6 +39,30 @@ def test_a_cut_module_keeps_what_comes_before() -> None:
     counts = [sum(1 for _ in module.instructions()) for module in read]
     assert counts == sorted(counts)
     assert counts[-1] == 12
+
+
+def test_damaged_programs_are_read_as_far_as_they_go() -> None:
+    """Every byte changed in turn: whatever is found has costs that are numbers, or a reason."""
+    whole = dense_layer()
+    for at in range(len(whole)):
+        damaged = whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :]
+        programs = Programs([Program("jit_step", 7, damaged)])
+        module = programs.module(7)
+        assert module is not None
+        for name in module.by_name:
+            found = programs.operation(7, "jit_step", name)
+            assert isinstance(found, Operation)
+            assert found.cost.why or found.cost.flops is not None
+
+
+def test_what_no_compiler_nests_so_deep_ends() -> None:
+    inner = b""
+    for _ in range(3000):
+        inner = member(2, 13) + message(4, inner)
+    tuples = computation(1, "c", member(1, "t") + member(2, "tuple") + message(3, inner) + member(35, 1), root=1)
+    assert read_module(program("m", tuples, entry=1)).fault
+    fusions = [computation(i, f"c{i}", fusion(i, f"f{i}", "f32[4]", [], i + 1), root=i) for i in range(1, 3000)]
+    assert Programs([Program("m", 1, program("m", *fusions, entry=1))]).operation(1, "m", "f1").cost.why == NOT_READ
 
 
 def a_file(folder: Path) -> Path:
