@@ -20,6 +20,7 @@ from stepscope.analysis.memcpy import Copies, MemoryOperation
 from stepscope.analysis.memory import DeviceMemory
 from stepscope.analysis.memory_moments import Alive, Growth
 from stepscope.analysis.modules import Module
+from stepscope.analysis.operator_modes import OperatorModes
 from stepscope.analysis.operators import Operator, ShapedOperator
 from stepscope.analysis.overhead import Overhead
 from stepscope.analysis.phases import Phases
@@ -80,6 +81,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Launches by call", "workers[].launches.by_call[]", "", CallLaunches),
     ("Launch histogram", "workers[].launches.histogram", "launches", LaunchHistogram),
     ("Queue depth", "tables/launches: queues[]", "", QueueDepth),
+    ("Operator placement and eager share", "workers[].operator_modes", "ns", OperatorModes),
     ("Operators", "workers[].operators[]", "", Operator),
     ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),
     ("Operators by call stack", "workers[].operator_stacks[]", "", OperatorStack),

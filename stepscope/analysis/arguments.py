@@ -58,6 +58,13 @@ class ScopeArgs(msgspec.Struct, gc=False):
     tf_op: object = None
 
 
+class ModeArgs(msgspec.Struct, gc=False):
+    """What XPlane writes about how an operator came to run: by itself or as a function, and out of which program."""
+
+    is_func: object = None
+    hlo_op: object = None
+
+
 def decode(events: Events, rows: np.ndarray, members: type[S]) -> tuple[list[S], np.ndarray]:
     """The distinct args of some rows, and for each row the index of its own. Rows without args have empty ones."""
     code = events.args[rows]

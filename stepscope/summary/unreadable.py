@@ -6,6 +6,7 @@ from typing import Any
 
 from stepscope.analysis.device_timeline import DeviceTimeline
 from stepscope.analysis.kernels import ActivityTime, Precision
+from stepscope.analysis.operator_modes import OperatorModes
 from stepscope.errors import StepscopeError
 from stepscope.schema import Note
 from stepscope.summary.judgement import judge
@@ -47,6 +48,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "tf_data": None,
         "communication": None,
         "launches": None,
+        "operator_modes": fields_of(OperatorModes, None),
         "operators": [],
         "operators_by_shape": None,
         "operators_by_shape_total": None,

@@ -30,6 +30,7 @@ from stepscope.analysis.loader import loader, with_shapes
 from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.memory import memory
 from stepscope.analysis.modules import module_owners, modules
+from stepscope.analysis.operator_modes import OperatorModes, operator_modes
 from stepscope.analysis.operators import operator_calls, operators, operators_by_shape
 from stepscope.analysis.overhead import overhead
 from stepscope.analysis.phases import micro_steps
@@ -147,6 +148,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     calls = attempt("operators", calling, events, links, backward)
     noted(attempt("operators", call_notes, calls, backward))
     operator_list = attempt("operators", operators, events, links, calls)
+    modes = attempt("operator modes", lambda e, found: operator_modes(e, found, worker.framework), events, links)
     shapes = attempt("operators by shape", operators_by_shape, events, calls)
     stacks = attempt("call stacks", operator_stacks, events, calls)
     owners = attempt("modules", module_owners, events, backward)
@@ -200,6 +202,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "tf_data": pipelines and asdict(pipelines),
         "communication": talk,
         "launches": launches_part(launched) if windows else None,
+        "operator_modes": fields_of(OperatorModes, modes),
         "operators": plain(operator_list),
         "operators_by_shape": plain(shapes and shapes[0]),
         "operators_by_shape_total": shapes and shapes[1],

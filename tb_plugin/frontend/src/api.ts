@@ -312,6 +312,7 @@ export interface WorkerSummary {
   gpu: GpuSummary[] | null;
   gpu_count: number | null;
   idle: Idle | null;
+  operator_modes: Record<string, number | null> | null;
   precision_ns: Record<string, number | null> | null;
   communication: Communication | null;
   synchronisation: Synchronisation | null;

@@ -112,6 +112,10 @@ export const DEFINITIONS = {
   gpuUtil: "Share of the sampling interval in which at least one kernel ran, as the driver reports it.",
   gpuActive: "Share of the time in which the utilisation of the GPU was above 0 %, as the driver reports it.",
   cpuActive: "Share of the time in which the CPU of the host was used at all (above 0 %), by any process.",
+  operatorModes:
+    "Time of operators on the host, summed over threads, and of device work, by how they ran: called from Python one by one (eager), by TensorFlow's executor inside of a tf.function (graph), or as code that XLA or torch.compile made. A moment of a thread counts once; a wait inside an operator counts as its time.",
+  operatorsHost: "Operators on the host, summed over threads, divided by that and the device work.",
+  operatorsDevice: "Kernels, collectives, copies and fills on devices, divided by that and the operators on the host.",
   gpuActivity:
     "Durations of kernels, copies and fills on the devices, and of synchronisation: the device's own records, or the host's synchronising calls where the source writes none.",
   activitySync: "Waiting for a device or a stream: device records, or the host's calls where there are none.",

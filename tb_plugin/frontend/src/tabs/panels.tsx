@@ -13,6 +13,7 @@ import { HotSpots } from "./hotspots";
 import { JobTimes } from "./job-times";
 import { Memory } from "./memory";
 import { NotMeasured } from "./not-measured";
+import { OperatorModes } from "./operator-modes";
 import { StepTime } from "./summary-charts";
 import { SyncCalls } from "./sync";
 import { TfDataPipeline } from "./tf-data";
@@ -38,6 +39,7 @@ export function Panels({ answer }: { answer: SummaryAnswer }): JSX.Element {
         <Utilisation answer={answer} of="cpu" />
         <GpuActivity worker={worker} />
         <Precision worker={worker} />
+        <OperatorModes worker={worker} />
       </Section>
       <Section title="Kernels">{(worker.kernels ?? []).length > 0 && <TopKernels />}</Section>
       <HotSpots worker={worker} />
