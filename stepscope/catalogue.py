@@ -38,6 +38,7 @@ from stepscope.analysis.trust import Trust
 from stepscope.compare.parts import Parts
 from stepscope.compare.quantities import Quantity
 from stepscope.compare.work import Work
+from stepscope.hlo.memory import LiveBuffer, ProgramMemory
 from stepscope.schema import Device
 from stepscope.summary import micro_step_time, step_time
 from stepscope.summary.across import AcrossWorkers
@@ -90,6 +91,8 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Memory", "workers[].memory[]", "", DeviceMemory),
     ("Memory at a moment", "memory/alive: alive", "", Alive),
     ("Memory after each step", "memory/steps: growth", "", Growth),
+    ("Memory of a compiled program", "xla/memory: memory", "bytes", ProgramMemory),
+    ("Buffers of a compiled program", "xla/memory: buffers[]", "", LiveBuffer),
     ("Annotations", "workers[].annotations[]", "", Annotation),
     ("Durations in bins", "the viewer's histograms", "", Histogram),
     ("One step beside the usual one", "the viewer's Step breakdown", "", Difference),
