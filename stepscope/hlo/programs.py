@@ -47,6 +47,10 @@ class Programs:
     def __len__(self) -> int:
         return len(self._by_id)
 
+    def size(self, number: int) -> int:
+        """Bytes of the program as it was recorded."""
+        return len(self._by_id[number].proto)
+
     def names(self) -> dict[int, str]:
         return {number: program.name for number, program in self._by_id.items()}
 

@@ -21,6 +21,7 @@ from stepscope.analysis.order import coded
 from stepscope.analysis.queues import QueueOrder, queue_order
 from stepscope.analysis.select import device_of
 from stepscope.hlo.programs import Programs
+from stepscope.hlo.views import ProgramViews
 from stepscope.schema import NONE, Device, Events, Lane, Program
 from stepscope.tables.hlo_work import HloWork
 from stepscope.timeline import LIVE_BASE, Timeline
@@ -103,7 +104,16 @@ class Source:
     @cached_property
     def hlo(self) -> HloWork:
         runs = hlo_runs(self.events)
-        return HloWork.of(runs, Programs(self._programs()), self._ceilings(runs.rows) if runs.on_device else None)
+        return HloWork.of(runs, self.programs, self._ceilings(runs.rows) if runs.on_device else None)
+
+    @cached_property
+    def programs(self) -> Programs:
+        """What XLA compiled of what ran in the windows."""
+        return Programs(self._programs())
+
+    @cached_property
+    def program_views(self) -> ProgramViews:
+        return ProgramViews(self.programs)
 
     @cached_property
     def ceilings(self) -> Ceilings | None:

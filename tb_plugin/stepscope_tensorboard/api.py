@@ -31,6 +31,7 @@ from stepscope_tensorboard.step_routes import StepRoutes
 from stepscope_tensorboard.summary_routes import SummaryRoutes
 from stepscope_tensorboard.table_routes import TableRoutes
 from stepscope_tensorboard.timeline_routes import TimelineRoutes
+from stepscope_tensorboard.xla_routes import XlaRoutes
 
 log = logging.getLogger("stepscope")
 
@@ -66,6 +67,7 @@ class Api:
             **TableRoutes(*of_worker).routes(),
             **DataRoutes(*of_worker).routes(),
             **MemoryRoutes(*of_worker).routes(),
+            **XlaRoutes(*of_worker).routes(),
             **ResourceRoutes(*of_worker).routes(),
             **AheadRoutes(*of_worker).routes(),
             **control.routes(),
