@@ -10,6 +10,8 @@ from stepscope.hlo.module import Computation, Instruction, Module
 
 #: The most instructions that are drawn: more are no picture any more.
 MOST_NODES = 150
+#: An instruction with more neighbours is drawn but not walked through, or a tuple of all weights would be the picture.
+MOST_NEIGHBOURS = 12
 #: The most of one opened fusion.
 MOST_INSIDE = 100
 
@@ -127,7 +129,8 @@ def _near(computation: Computation, middle: Instruction, depth: int) -> tuple[di
     for distance in range(1, depth + 1):
         found: dict[int, Instruction] = {}
         for each in ring:
-            for near in (*computation.operands(each), *computation.users.get(each.id, ())):
+            neighbours = (*computation.operands(each), *computation.users.get(each.id, ()))
+            for near in neighbours if len(neighbours) <= MOST_NEIGHBOURS or each is middle else ():
                 if near is not None and near.id not in steps:
                     found.setdefault(near.id, near)
         ring = list(found.values())[: max(MOST_NODES - len(steps), 0)]

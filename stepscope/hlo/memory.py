@@ -163,7 +163,8 @@ def _one_at_a_time(placed: list[tuple[int, int, int, int, int]]) -> list[tuple[i
     """(first, last, size, buffer) of the buffers (first, last, offset, size, buffer) of one allocation.
 
     An instruction may write over an operand that it reads for the last time: from then on the memory is the result's,
-    so that each byte belongs to one buffer at a time. Of aliases that begin together the last one stands for all.
+    so that each byte belongs to one buffer at a time. Other values at one place are one value under several names (what
+    a loop carries): the memory is held until the last of them ends.
     """
     lives: dict[int, list[int]] = {}
     begins: list[int] = []  # offsets of what holds memory, in order; disjoint
@@ -174,6 +175,7 @@ def _one_at_a_time(placed: list[tuple[int, int, int, int, int]]) -> list[tuple[i
             low -= 1
         high = bisect_left(begins, offset + size, low)
         for _, other in holds[low:high]:
+            last = max(last, lives[other][1])
             lives[other][1] = min(lives[other][1], first - 1)
         begins[low:high] = [offset]
         holds[low:high] = [(offset + size, number)]

@@ -24,8 +24,8 @@ MAX_DEPTH = 6
 MAX_BUFFERS = 200
 MAX_LINES = 1000
 MAX_FOUND = 50
-#: Characters of an instruction's text: a constant table or a fusion of many operands is no line any more.
-_TEXT = 600
+#: Characters of an instruction's text, in the text of a computation and elsewhere: shapes of tuples take thousands.
+_LINE, _BRIEF = 4000, 600
 
 
 class XlaRoutes(WorkerRoutes):
@@ -135,10 +135,11 @@ def graph_impl(tables: Tables, number: int, op: str | None, depth: int, opened: 
     name = op or _first(module, times)
     if name is None or name not in module.by_name:
         raise Problem(404, f"The program {module.name} has no instruction {name}.")
-    computation = module.by_name[name][0]
+    computation, middle = module.by_name[name]
     graph = graphs.around(name, depth, opened)
     return {
         "op": name,
+        "middle": _node(module, Node(computation, middle, 0), times),
         "computation": _computation(module, computation, graphs),
         "computations": sorted(each.name for each in module.computations.values() if not each.is_fusion),
         "program_ns": sum(times.values()),
@@ -161,7 +162,7 @@ def text_impl(tables: Tables, number: int, name: str, offset: int) -> dict[str, 
         "count": len(computation.instructions),
         "offset": offset,
         "lines": [
-            {"op": each.name, "text": _cut(expression(module, computation, each)), "op_name": each.op_name}
+            {"op": each.name, "text": _cut(expression(module, computation, each), _LINE), "op_name": each.op_name}
             for each in lines
         ],
     }
@@ -248,7 +249,7 @@ def _node(module: Module, node: Node, times: dict[str, int]) -> dict[str, Any]:
         "bytes": each.shape.bytes,
         "op_name": each.op_name,
         "source": each.source,
-        "text": _cut(expression(module, node.computation, each)),
+        "text": _cut(expression(module, node.computation, each), _BRIEF),
         "calls": [called.name for called in module.called(each)],
         "steps": node.steps,
         "within": node.within,
@@ -258,5 +259,5 @@ def _node(module: Module, node: Node, times: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT else f"{text[:_TEXT]}…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -64,6 +64,16 @@ def test_too_many_neighbours_are_counted(monkeypatch):
     assert (len(graph.nodes), graph.left_out) == (3, 3)
 
 
+def test_an_instruction_with_many_neighbours_is_drawn_but_not_walked_through():
+    users = [instruction(20 + i, f"u{i}", "negate", "f32[4]", [10]) for i in range(of.MOST_NEIGHBOURS + 1)]
+    module = read_module(
+        program("star", computation(1, "m", parameter(10, "x", "f32[4]", 0), *users, root=20), entry=1)
+    )
+    graph = Graphs(module).around("u0", 6)
+    assert drawn(graph)[0] == {"x": (1, 0, len(users) - 1), "u0": (0, 0, 0)}
+    assert len(Graphs(module).around("x", 1).nodes) == len(users) + 1
+
+
 def test_an_operand_that_is_read_twice_is_one_arrow():
     square = instruction(11, "square", "multiply", "f32[4]", [10, 10])
     module = read_module(program("p", computation(1, "m", parameter(10, "x", "f32[4]", 0), square, root=11), entry=1))

@@ -111,6 +111,26 @@ def test_what_a_loop_carries_lives_to_its_end():
     assert lives == {"init": ("init", "y"), "next": ("next", "y")}
 
 
+def test_names_of_one_value_hold_its_memory_until_the_last_of_them_ends():
+    # f1 is read by f2 and f3; f2 is another name of it, and read by nobody.
+    entry = computation(
+        1,
+        "main",
+        parameter(11, "x", "f32[64]", 0),
+        instruction(12, "f1", "negate", "f32[64]", [11]),
+        instruction(13, "f2", "copy", "f32[64]", [12]),
+        instruction(14, "f3", "negate", "f32[64]", [12]),
+        instruction(15, "y", "negate", "f32[64]", [14]),
+        root=15,
+    )
+    made = program("names", entry, entry=1, schedule={1: [11, 12, 13, 14, 15]})
+    place = allocation(0, 256, (1, 0, 256), (2, 0, 256))
+    own = buffer(3, 256, 14), allocation(1, 256, (3, 0, 256), output=1)
+    course = memory_course(read_module(with_assignment(made, buffer(1, 256, 12), buffer(2, 256, 13), place, *own)))
+    assert course.level.tolist() == [256, 512, 512, 512, 256]
+    assert {each.name: (each.first, each.last) for each in course.buffers} == {"f1": (1, 1), "f2": (2, 3)}
+
+
 def test_a_program_without_a_schedule_runs_in_the_order_of_the_file():
     entry = computation(
         1, "main", parameter(11, "x", "f32[4]", 0), instruction(12, "y", "negate", "f32[4]", [11]), root=12

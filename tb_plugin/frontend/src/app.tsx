@@ -20,6 +20,7 @@ import { StepsTab } from "./tabs/steps";
 import { SummaryTab } from "./tabs/summary";
 import { TablesTab } from "./tabs/tables";
 import { TimelineTab } from "./tabs/timeline";
+import { XlaTab } from "./tabs/xla-tab";
 import { isolated } from "./timeline/text";
 import { Capture } from "./ui/capture";
 import { EmptyLogdir } from "./ui/empty";
@@ -35,6 +36,7 @@ const TAB_LABELS: Record<Tab, string> = {
   tables: "Tables",
   memory: "Memory",
   resources: "Resources",
+  xla: "XLA",
   compare: "Compare",
   data: "Data",
 };
@@ -89,19 +91,26 @@ function workerChoices(run: RunInfo | null): Choice[] {
   return order.length > 1 ? [all, ...order.map(workerChoice)] : order.map(workerChoice);
 }
 
+/** XLA compiles nothing of PyTorch's: its tab is there for other frameworks, and where a link opens it. */
+const offered = (): readonly Tab[] => {
+  const framework = shown.value.worker?.framework ?? "pytorch";
+  return TABS.filter((name) => name !== "xla" || tab.value === "xla" || framework !== "pytorch");
+};
+
 function Tabs(): JSX.Element {
+  const tabs = offered();
   const go = (to: Tab) => navigate({ tab: to });
   const onKey = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (by === 0) return;
     event.preventDefault();
-    const to = TABS[(TABS.indexOf(tab.peek()) + by + TABS.length) % TABS.length];
+    const to = tabs[(tabs.indexOf(tab.peek()) + by + tabs.length) % tabs.length];
     go(to);
     document.getElementById(`tab-${to}`)?.focus();
   };
   return (
     <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKey}>
-      {TABS.map((name) => (
+      {tabs.map((name) => (
         <button
           key={name}
           id={`tab-${name}`}
@@ -206,6 +215,7 @@ function Shown(): JSX.Element {
       {tab.value === "tables" && <TablesTab />}
       {tab.value === "memory" && <MemoryTab />}
       {tab.value === "resources" && <ResourcesTab />}
+      {tab.value === "xla" && <XlaTab />}
       {tab.value === "compare" && <CompareTab />}
       {tab.value === "data" && <DataTab />}
     </>

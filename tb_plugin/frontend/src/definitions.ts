@@ -112,6 +112,12 @@ export const DEFINITIONS = {
   gpuUtil: "Share of the sampling interval in which at least one kernel ran, as the driver reports it.",
   gpuActive: "Share of the time in which the utilisation of the GPU was above 0 %, as the driver reports it.",
   cpuActive: "Share of the time in which the CPU of the host was used at all (above 0 %), by any process.",
+  programMemory:
+    "What XLA allocates for the program, from its buffer assignment. Parameters, constants, outputs and thread-local memory are there while it runs; temporary buffers live from the instruction that makes them to the last one that reads them, in the order of the schedule.",
+  programAlive:
+    "Allocations that are there all the time, and the temporary buffers whose values are still read at or after this instruction. A result that is written over an operand takes its memory.",
+  hloGraph:
+    "Instructions of one computation: arrows lead from what is read to what reads it. The colour is the share of the time of the whole program's operations; instructions inside a fusion have none of their own.",
   operatorModes:
     "Time of operators on the host, summed over threads, and of device work, by how they ran: called from Python one by one (eager), by TensorFlow's executor inside of a tf.function (graph), or as code that XLA or torch.compile made. A moment of a thread counts once; a wait inside an operator counts as its time.",
   operatorsHost: "Operators on the host, summed over threads, divided by that and the device work.",

@@ -4,9 +4,10 @@
 
 import { decodeDashboard, encodeDashboard, INITIAL_DASHBOARD, type DashboardView } from "./dashboard/view";
 import { decodeTime, encodeTime, INITIAL_TIME, type TimeView } from "./time/view";
+import { decodeXla, encodeXla, INITIAL_XLA, type XlaView } from "./xla/view";
 import { decodeTable, encodeTable, INITIAL_TABLE, type TableView } from "./table/view";
 
-export type Tab = "summary" | "steps" | "timeline" | "tables" | "memory" | "resources" | "compare" | "data";
+export type Tab = "summary" | "steps" | "timeline" | "tables" | "memory" | "resources" | "xla" | "compare" | "data";
 export const TABS: readonly Tab[] = [
   "summary",
   "steps",
@@ -14,6 +15,7 @@ export const TABS: readonly Tab[] = [
   "tables",
   "memory",
   "resources",
+  "xla",
   "compare",
   "data",
 ];
@@ -61,6 +63,7 @@ export interface ViewState {
   memory: TimeView;
   resources: TimeView;
   allocations: TableView;
+  xla: XlaView;
 }
 
 export type Pair = readonly [number, number];
@@ -123,6 +126,7 @@ export const INITIAL: ViewState = {
   memory: INITIAL_TIME,
   resources: INITIAL_TIME,
   allocations: INITIAL_ALLOCATIONS,
+  xla: INITIAL_XLA,
 };
 
 /** What belongs to one worker: another one has other lanes and slices. */
@@ -141,6 +145,7 @@ export const OF_WORKER = {
   memory: INITIAL_TIME,
   resources: INITIAL_TIME,
   allocations: INITIAL_ALLOCATIONS,
+  xla: INITIAL_XLA,
 } satisfies Partial<ViewState>;
 
 const MOST_LANES = 60; // of a list in the address: links stay short enough to send
@@ -212,6 +217,7 @@ export function decodeState(hash: string): ViewState {
     memory: decodeTime(get, "m", decodeSpan),
     resources: decodeTime(get, "r", decodeSpan),
     allocations: { ...decodeTable((key) => get(`m${key}`)), table: "allocations" },
+    xla: decodeXla(get),
   };
 }
 
@@ -297,6 +303,7 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   for (const [key, value] of encodeTime(state.memory, "m")) set(key, value);
   for (const [key, value] of encodeTime(state.resources, "r")) set(key, value);
   for (const [key, value] of encodeTable({ ...state.allocations, table: INITIAL_TABLE.table })) set(`m${key}`, value);
+  for (const [key, value] of encodeXla(state.xla)) set(key, value);
   const parts = [encodeURIComponent(shown || plugin)];
   for (const [key, value] of values) parts.push(`${encodeURIComponent(key)}=${encodeURIComponent(value)}`);
   return `#${parts.join("&")}`;

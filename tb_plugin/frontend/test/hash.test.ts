@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { INITIAL_DASHBOARD } from "../src/dashboard/view";
 import { decodeState, encodeState, INITIAL, parseHash, type ViewState } from "../src/hash";
 import { INITIAL_TABLE } from "../src/table/view";
+import { INITIAL_XLA } from "../src/xla/view";
 import { INITIAL_TIME } from "../src/time/view";
 
 const full: ViewState = {
@@ -49,6 +50,7 @@ const full: ViewState = {
   },
   resources: { ...INITIAL_TIME, last: 300, host: "node-3" },
   allocations: { ...INITIAL_TABLE, table: "allocations", by: "size", text: "mm" },
+  xla: { ...INITIAL_XLA, program: "-7", show: "graph", op: "fusion.1", opened: ["fusion.2"] },
 };
 
 test("a state survives the address, to the nanosecond", () => {

@@ -146,8 +146,16 @@ export function fileName(what: string, ending: string): string {
   return `${words.replace(/[^\w.-]+/g, "_").slice(0, 100)}.${ending}`;
 }
 
-export function saveText(text: string, what: string, ending: "csv" | "md" = "csv"): void {
-  const type = ending === "csv" ? "text/csv" : "text/markdown";
+const TYPES = {
+  csv: "text/csv",
+  md: "text/markdown",
+  txt: "text/plain",
+  dot: "text/vnd.graphviz",
+  svg: "image/svg+xml",
+};
+
+export function saveText(text: string, what: string, ending: "csv" | "md" | "txt" | "dot" | "svg" = "csv"): void {
+  const type = TYPES[ending];
   const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   save(address, fileName(what, ending));
   setTimeout(() => URL.revokeObjectURL(address), 60_000);

@@ -91,6 +91,7 @@ export interface GraphNode {
 
 export interface GraphAnswer {
   op: string;
+  middle: GraphNode; // also where its inside is drawn in its place
   computation: ComputationInfo;
   computations: string[];
   program_ns: number;
