@@ -13,7 +13,6 @@ import pytest
 from stepscope.schema import Kind
 from tests.browser.opened import expect
 from tests.builders import TraceBuilder
-from tests.importers.xspace import PlaneBuilder, xspace
 from tests.recorded import RecordedRun
 
 pytest.importorskip("playwright")
@@ -316,18 +315,3 @@ def test_the_theme_is_that_of_tensorboard(open_page: Open, address: str, theme: 
     page.page.reload()
     page.frame.get_by_test_id("step-p50").wait_for()
     expect(page.frame.locator("html")).to_have_attribute("data-theme", theme)
-
-
-def test_how_operators_of_tensorflow_ran(open_page: Open, address: str, summary: Summary, logdir: Path) -> None:
-    host = PlaneBuilder("/host:CPU").line(1, "tf_Compute/1")
-    host.event("EagerExecute", 0, 100_000, eager_op="MatMul", is_func=0)
-    host.event("EagerKernelExecute", 20_000, 60_000)
-    host.event("model/Add:AddV2", 200_000, 40_000)
-    folder = logdir / "eagerly"
-    folder.mkdir()
-    (folder / "host.xplane.pb").write_bytes(xspace(host, hostname="host"))
-    page = open_page(address, run="eagerly")
-    page.expect("operator-modes-card").to_contain_text("60.0 % eager on the host")
-    (worker,) = summary("eagerly")["workers"]
-    assert page.number("operator-modes-host-eager") == worker["operator_modes"]["host_eager_ns"] == 60
-    assert page.number("operator-modes-host-graph") == worker["operator_modes"]["host_graph_ns"] == 40

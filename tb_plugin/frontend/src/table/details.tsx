@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { getSlice, type SliceAnswer } from "../api";
 import { count, duration, exact, plural } from "../format";
+import { GraphLink } from "../tabs/xla-link";
 import { argText, moduleName, Pair, Stack } from "../timeline/slice-details";
 import { Card } from "../ui/card";
 import { useFetched } from "../ui/fetched";
@@ -158,6 +159,7 @@ function Occurrence(props: {
             >
               Open in timeline
             </button>
+            {slice && <GraphLink args={slice.args} />}
             {grouped && (
               <button
                 type="button"

@@ -184,9 +184,8 @@ function Box(props: {
     <g
       transform={`translate(${x - BOX.width / 2} ${y})`}
       role="button"
-      tabIndex={0}
+      tabindex={0}
       class="xla-box"
-      aria-label={`${node.op}, ${node.opcode}, ${timeText(node, answer.program_ns)}`}
       aria-pressed={isMiddle}
       data-testid="xla-node"
       data-op={node.op}

@@ -15,11 +15,6 @@ import { XlaText } from "./xla-text";
 /** A step that Back undoes. */
 export const goXla = (patch: Partial<XlaView>) => navigate({ xla: { ...nav.peek().xla, ...patch } });
 
-/** Show an instruction of a program, from elsewhere. */
-export function openInGraph(program: string, op: string): void {
-  navigate({ tab: "xla", xla: { ...INITIAL_XLA, program, op, show: "graph" } });
-}
-
 export function XlaTab(): JSX.Element {
   const found = useFetched("xla programs", getPrograms);
   return (
@@ -33,7 +28,8 @@ export function XlaTab(): JSX.Element {
 
 function Program({ answer: { programs } }: { answer: ProgramsAnswer }): JSX.Element {
   const view = nav.value.xla;
-  const program = programs.find(({ id }) => id === view.program) ?? programs[0];
+  const program =
+    programs.find(({ id }) => id === view.program) ?? programs.find(({ name }) => name === view.program) ?? programs[0];
   const Shown = { memory: XlaMemory, graph: XlaGraph, text: XlaText }[view.show];
   return (
     <>

@@ -8,6 +8,7 @@ import { brief } from "../names";
 import { kindColor } from "../palette";
 import { nav, part, theme } from "../state";
 import { timeline } from "./model";
+import { GraphLink } from "../tabs/xla-link";
 import { lanePath } from "./tree";
 
 const selectedOf = part("of");
@@ -76,6 +77,7 @@ export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
             ))}
           </dl>
         )}
+        {of === null && <GraphLink args={slice.args} />}
         {slice.stack && slice.stack.length > 0 && <Stack frames={slice.stack} />}
       </div>
       <div class="slice-links">

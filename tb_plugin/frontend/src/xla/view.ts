@@ -1,7 +1,7 @@
 // What the XLA tab shows, as keys of the address: the program, its memory or its graph, and where in it.
 
 export interface XlaView {
-  program: string | null; // null: the one that took the most time
+  program: string | null; // its id, or its name; null: the one that took the most time
   show: "memory" | "graph" | "text";
   at: number | null; // position in program order; null: the peak
   op: string | null; // the middle of the graph; null: what took the most time
@@ -30,7 +30,7 @@ export function decodeXla(get: Get): XlaView {
   const depth = whole("xdepth") ?? INITIAL_XLA.depth;
   const show = get("xshow");
   return {
-    program: /^-?\d{1,19}$/.test(get("xprogram") ?? "") ? get("xprogram") : null,
+    program: get("xprogram"),
     show: show === "graph" || show === "text" ? show : "memory",
     at: whole("xat"),
     op: get("xop"),
