@@ -65,7 +65,7 @@ class HloProfileTable(EventRows):
                 (COLUMNS["events"], sums["events"]),
                 *((COLUMNS[key], sums[key]) for key in _SHOWN),
                 (IN_PARENT, part),
-                *((COLUMNS[key], sums[key]) for key in _WORK),
+                *((replace(COLUMNS[key], shown=key != "known"), sums[key]) for key in _WORK),
                 (replace(FRAMEWORK, shown=by != "framework"), none + work.told("op_name")),
                 (replace(EXPRESSION, shown=False), none + work.told("text")),
             ],

@@ -77,7 +77,6 @@ COLUMNS = {
         "Above the roof",
         "ns",
         "Self time beyond the least time that the device's ceilings allow.",
-        shown=False,
     ),
     "known": Column(
         "known", "Work known", "ratio", "Self time of operations whose FLOPs are known, divided by all.", shown=False
