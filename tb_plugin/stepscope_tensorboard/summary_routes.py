@@ -29,8 +29,9 @@ class SummaryRoutes(WorkerRoutes):
     def summary(self, p: Parameters) -> Made:
         run, worker, session = self._worker(p)
         summary = session.summary(worker)
-        version = f"{summary.updated_ns}-{worker.is_live}"
-        return version, lambda: json_answer(summary_impl(run, worker, summary))
+        stale = summary.updated_ns < worker.updated_ns
+        version = f"{summary.updated_ns}-{worker.is_live}-{stale}"
+        return version, lambda: json_answer({**summary_impl(run, worker, summary), "stale": stale})
 
 
 def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any]:

@@ -377,6 +377,19 @@ def test_new_data_of_a_running_job_is_in_the_next_answer(tmp_path: Path) -> None
     assert get(api, "summary", **at)["coverage"]["windows"] == 1
 
 
+def test_an_earlier_state_of_a_running_job_is_told_to_be_one(tmp_path: Path) -> None:
+    run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
+    api = api_of(tmp_path)
+    at = {"run": "exp1", "worker": "0-node1-4117"}
+    assert get(api, "summary", **at)["stale"] is False
+    (session,) = api._sessions._sessions.values()
+    session._summarised._wait_s = 0.0
+    run.step(1, 100, 100).flush()
+    while (told := get(api, "summary", **at))["stale"]:
+        assert told["worker"]["step_count"] == 1
+    assert told["worker"]["step_count"] == 2
+
+
 def test_what_is_made_ahead_is_what_the_tabs_ask_for(tmp_path: Path) -> None:
     run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush()
     run.window(

@@ -382,6 +382,7 @@ export interface SummaryAnswer {
   run: string;
   live: boolean;
   updated_ns: string | number | null;
+  stale: boolean; // an earlier state of a running job that takes long to analyse
   worker: WorkerSummary;
   step_time_ns: Percentiles | null;
   resources: Record<string, Record<string, ResourceRow>> | null; // by host and metric

@@ -112,6 +112,9 @@ function readAhead(at: WorkerKey): void {
   });
 }
 
+/** After which an answer of an earlier state is asked for again. */
+export const STALE_MS = 3000;
+
 const loadedAt = new Map<unknown, string>();
 
 /** Fetch what the visible tab needs and is not there yet, or not as new as `stamp`; the timeline fetches its own. */
@@ -166,6 +169,17 @@ export function startData(): void {
   effect(() => {
     const at = key.value;
     if (at && summary.now.value.state === "ready") setTimeout(readAhead, REST_MS, at);
+  });
+  effect(() => {
+    // The next state may be the last one, which no newer data announce.
+    const at = key.value;
+    if (!at || isWhole.value || !summary.now.value.value?.stale) return;
+    const timer = setTimeout(() => {
+      loadedAt.clear();
+      loadTab(at, updatedText.peek());
+      freshness.value += 1;
+    }, STALE_MS);
+    return () => clearTimeout(timer);
   });
   effect(() => {
     if (imports.value > 0) void runs.load(getRuns);

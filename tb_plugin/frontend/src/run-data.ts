@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo } from "preact/hooks";
 import { json } from "./api";
-import { freshness, shown } from "./data";
+import { freshness, shown, STALE_MS } from "./data";
 import { Resource, type Loaded } from "./resource";
 import type { RunSteps, RunSummary } from "./run";
 
@@ -17,8 +17,6 @@ function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Pr
   }, [of, run, stamp]);
   return resource.now.value;
 }
-
-const STALE_MS = 3000;
 
 /** The summary; while workers of it are being summed up again, asked for once more: an ended run announces nothing. */
 export function useRunSummary(): Loaded<RunSummary> {
