@@ -27,7 +27,7 @@ class HloProfileTable(EventRows):
     """Sums of HLO operations, level by level: each row is the sum of those below it."""
 
     empty = "no_hlo"
-    groupings = {"category": "Program, category, operation", "framework": "Program, framework path, operation"}
+    groupings = {"category": "Category", "framework": "Framework path"}
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, source.hlo.runs.rows)
