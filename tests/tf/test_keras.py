@@ -1,8 +1,10 @@
 """The Keras callback on TensorFlow: steps, phases, validation, and that the training does not change."""
 
 import copy
+import sys
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -327,3 +329,25 @@ def test_arguments_that_make_no_sense_are_refused_before_training(tmp_path, argu
     with pytest.raises(StepscopeError, match=message):
         ProfilerCallback(tmp_path / "run", **arguments)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_fit_that_was_interrupted_in_an_earlier_cell_is_ended_by_the_next_one(tmp_path, monkeypatch, tf):
+    cells = SimpleNamespace(execution_count=1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: cells))
+
+    class Interrupted(tf.keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 2:
+                raise KeyboardInterrupt
+
+    model = make_model()
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, [callback(tmp_path / "a"), Interrupted()])
+    fit(model, [callback(tmp_path / "refused")])  # in the same cell
+    cells.execution_count = 2
+    hook = callback(tmp_path / "b")
+    fit(model, [hook])
+    hook.close()
+    assert "never_stopped" in read(tmp_path / "a").notes
+    assert not (tmp_path / "refused").exists()
+    assert [step.step for step in read(tmp_path / "b").steps] == [0, 1, 2, 3]

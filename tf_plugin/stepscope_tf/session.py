@@ -25,6 +25,7 @@ from stepscope.errors import StepscopeError
 from stepscope.flight import FlightPlan
 from stepscope.flight import as_plan as as_flight_plan
 from stepscope.monitor import INTERVALS_MS, MonitorProcess, start_monitor
+from stepscope.notebook import running_cell
 from stepscope.recorder import Recorder, Row
 from stepscope.schema import NONE, Kind
 from stepscope.watch import Activity
@@ -96,6 +97,7 @@ class Session:
         self.window: DeepWindow | None = None
         self.next_step = 0
         self.paused = False
+        self._cell: int | None = None  # the notebook's, in which it began or went on
         self.hook_costs: deque[int] = deque(maxlen=1000)  # what our hooks cost in the latest steps
         self._convert_s = CONVERT_S
         self._monitor: MonitorProcess | None = None
@@ -119,7 +121,7 @@ class Session:
         global current
         if self.recorder is not None:
             return self._resume()
-        if not _is_free():
+        if not _is_free(self.run):
             log.warning("stepscope: another recording of this process is running; %s is not recorded.", self.run)
             return False
         recorder = Recorder(
@@ -144,6 +146,7 @@ class Session:
         if not recorder.enabled:
             return False
         current = self
+        self._cell = running_cell()
         atexit.register(self.close)
         if self.monitor_interval_ms and not place.local_rank:  # one a host is enough; None is the only one known
             self._start_monitor(self.monitor_interval_ms)
@@ -200,6 +203,7 @@ class Session:
         if self.paused:
             self.paused = False
             self._thread = threading.get_ident()
+            self._cell = running_cell()
             recorder_module.active = recorder
             recorder.update_meta(ended_ns=None, exception=None)
             if self._monitor is not None:
@@ -281,6 +285,10 @@ class Session:
         self.recorder.update_meta(overhead=overhead)
 
     # -- steps ---------------------------------------------------------------------------------------
+
+    @property
+    def is_of_earlier_cell(self) -> bool:
+        return self._cell != running_cell()
 
     def before_step(self, number: int | None = None) -> None:
         """The next step is about to begin: annotations belong to it, and the deep window may open.
@@ -370,9 +378,14 @@ def _rows_of(make: Callable[..., list[Phase]], args: tuple[Any, ...]) -> list[Ro
     return [(_PHASE, name, start, end, step, None) for name, step, start, end in make(*args) if end > start]
 
 
-def _is_free() -> bool:
-    """Whether this process may begin a recording; one that is merely paused is ended for it."""
+def _is_free(run: str | os.PathLike[str]) -> bool:
+    """Whether this process may begin a recording into ``run``; one that is merely paused is ended for it, and so is one
+    of an earlier cell of a notebook, whose ``fit`` was interrupted.
+    """
     if current is not None and current.paused:
+        current.close()
+    elif current is not None and current.is_of_earlier_cell:
+        current.note("never_stopped", f"This recording was never stopped; it ended when one into {run} began.")
         current.close()
     active = recorder_module.active
     return (current is None or current.recorder is None or not current.recorder.enabled) and (

@@ -23,6 +23,7 @@ import stepscope.recorder as recorder_module
 from stepscope.attendant import attend
 from stepscope.errors import StepscopeError
 from stepscope.flight import FlightPlan
+from stepscope.notebook import running_cell
 from stepscope.recorder import Recorder
 from stepscope_torch import environment
 from stepscope_torch.attended import Attended
@@ -145,7 +146,7 @@ class Recording:
         self.attended: Attended | None = None
         self._settings = settings
         self._owner = weakref.ref(owner)
-        self._cell = _cell()
+        self._cell = running_cell()
         self._input = InputWait(self.loop, self._part_failed)
         self._forward = Forward(self.loop, self._part_failed, settings.model, self._no_forward_found)
         self._parts: list[Part] = []
@@ -161,7 +162,7 @@ class Recording:
     @property
     def is_lost(self) -> bool:
         """Whether nothing is left that could be meant to stop it: its profiler is gone, or of an earlier cell."""
-        return self._owner() is None or (not self.is_in_with and self._cell != _cell())
+        return self._owner() is None or (not self.is_in_with and self._cell != running_cell())
 
     @property
     def fetch(self) -> Callable[[Any], Any] | None:
@@ -400,13 +401,6 @@ class Recording:
         except Exception as error:
             log.warning("stepscope could not end the history of the CUDA allocator: %s", error)
         self.recorder.stop()
-
-
-def _cell() -> int | None:
-    """The number of the cell that a notebook runs now; None outside of one."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return None if shell is None else shell.execution_count
 
 
 def _after_fork_in_child() -> None:
