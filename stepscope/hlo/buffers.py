@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from stepscope.protobuf_wire import LENGTH, Fault, Field, fields, integers, signed, text
 
+#: Sizes from here on (64 TiB) are damage: sums of them would not fit.
+_MOST_BYTES = 1 << 46
 #: Kinds of allocations, in the order in which they claim one that is several at once.
 KINDS = ("parameter", "constant", "output", "thread local", "temporary")
 _FLAGS = {3: "thread local", 5: "parameter", 7: "output", 12: "constant"}
@@ -68,11 +69,6 @@ class Assignment:
     traces: list[HeapTrace] = field(default_factory=list)
     fault: bool = False
 
-    @cached_property
-    def allocation_of(self) -> dict[int, Allocation]:
-        """By the id of a buffer."""
-        return {buffer: each for each in self.allocations for buffer, _, _ in each.assigned}
-
 
 def read_assignment(data: bytes) -> Assignment:
     """The buffer assignment from its serialised message."""
@@ -99,7 +95,7 @@ def _buffer(data: bytes, of: Field) -> Buffer:
         if f.number == 1:
             found.id = signed(f.value)
         elif f.number == 2:
-            found.size = max(signed(f.value), 0)
+            found.size = _size(f.value)
         elif f.number == 4:
             found.color = signed(f.value)
         elif f.number == 3 and f.wire == LENGTH:
@@ -119,7 +115,7 @@ def _allocation(data: bytes, of: Field) -> Allocation:
         if f.number == 1:
             found.index = signed(f.value)
         elif f.number == 2:
-            found.size = max(signed(f.value), 0)
+            found.size = _size(f.value)
         elif f.number in _FLAGS and f.value:
             found.flags.add(_FLAGS[f.number])
         elif f.number == 11:
@@ -132,7 +128,7 @@ def _allocation(data: bytes, of: Field) -> Allocation:
             found.color = signed(f.value)
         elif f.number == 9 and f.wire == LENGTH:
             told = {inner.number: signed(inner.value) for inner in fields(data, f.start, f.end)}
-            found.assigned.append((told.get(1, 0), told.get(2, 0), max(told.get(3, 0), 0)))
+            found.assigned.append((told.get(1, 0), told.get(2, 0), _size(told.get(3, 0))))
     return found
 
 
@@ -145,6 +141,10 @@ def _trace(data: bytes, of: Field) -> HeapTrace:
             told = {inner.number: signed(inner.value) for inner in fields(data, f.start, f.end)}
             found.events.append((told.get(1, ALLOC), told.get(2, 0), told.get(5, 0)))
     return found
+
+
+def _size(value: int) -> int:
+    return value if 0 <= value < _MOST_BYTES else 0
 
 
 def _until_fault(data: bytes, at: int, end: int, found: Assignment) -> Iterator[Field]:

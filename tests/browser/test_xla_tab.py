@@ -102,6 +102,12 @@ def test_from_an_operation_in_the_tables_to_the_graph(open_page: Open, address: 
     page.expect("xla-middle").to_contain_text("%add_maximum_fusion")
 
 
+def test_the_tab_is_there_where_xla_may_have_compiled(open_page: Open, address: str) -> None:
+    page = open_page(address, run="xla")
+    page.frame.get_by_role("tab", name="XLA").click()
+    page.expect("xla-memory").to_be_visible()
+
+
 def test_a_run_without_programs_says_how_to_get_them(open_page: Open, address: str) -> None:
     page = open_page(address, run="gpu", tab="xla")
     page.expect("no-programs").to_contain_text("jit_compile=True")

@@ -147,6 +147,11 @@ def test_an_assignment_that_is_cut_gives_what_was_before():
     assert memory_course(module).memory.parameter_bytes == 256
 
 
+def test_sizes_that_no_memory_has_count_as_nothing():
+    course = memory_course(read_module(chain(*GIVEN, allocation(2, 1 << 62, (2, 0, 1 << 62), (3, 0, 256)))))
+    assert (course.memory.temporary_bytes, course.memory.temporary_peak_bytes) == (0, 256)
+
+
 def test_calls_in_a_circle_end():
     entry = computation(1, "main", instruction(11, "again", "call", "f32[]", called=[1]), root=11)
     place = buffer(1, 4, 11), allocation(0, 4, (1, 0, 4))
