@@ -33,11 +33,14 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Work:
-    """Of one call: ``type`` is that of the first factor, as XLA names it."""
+    """Of one call: ``type`` is that of the first factor, as XLA names it. ``tf32``: by default PyTorch lets matrix
+    units take f32 as TF32 (in convolutions, not in products).
+    """
 
     flops: int
     bytes: int
     type: str
+    tf32: bool = False
 
 
 def operator_work(events: Events, rows: np.ndarray) -> tuple[np.ndarray, list[Work | None]]:
@@ -85,7 +88,7 @@ def _forward(shapes: Sequence[Any], types: Sequence[str], told: Sequence[str]) -
         out = [data[0], kernel[0], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in places)]
     type, size = _TYPES[types[0]]
     flops = _convolution_flops(out, data, kernel, transposed)
-    return Work(flops, size * (prod(data) + prod(kernel) + prod(out)), type)
+    return Work(flops, size * (prod(data) + prod(kernel) + prod(out)), type, tf32=True)
 
 
 def _backward(shapes: Sequence[Any], types: Sequence[str], told: Sequence[str]) -> Work:
@@ -95,7 +98,7 @@ def _backward(shapes: Sequence[Any], types: Sequence[str], told: Sequence[str]) 
     type, size = _TYPES[types[0]]
     gradients = [shape for shape, is_wanted in zip((data, kernel), wanted, strict=False) if is_wanted]
     flops = len(gradients) * _convolution_flops(out, data, kernel, json.loads(told[7].lower()))
-    return Work(flops, size * (prod(out) + prod(data) + prod(kernel) + sum(map(prod, gradients))), type)
+    return Work(flops, size * (prod(out) + prod(data) + prod(kernel) + sum(map(prod, gradients))), type, tf32=True)
 
 
 def _convolution_flops(out: Sequence[int], data: Sequence[int], kernel: Sequence[int], transposed: bool) -> int:

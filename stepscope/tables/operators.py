@@ -60,7 +60,8 @@ OF_ROOF = Column(
     "Of the roof",
     "ratio",
     "The least time that the device's published peaks allow (FLOPs, or bytes by its memory bandwidth, whichever takes "
-    "longer), divided by the device total of these calls. f32 counts by the rate without TF32, PyTorch's default.",
+    "longer), divided by the device total of these calls. f32 counts by the rate of TF32 in "
+    "convolutions and without it in products, PyTorch's defaults.",
 )
 _TOTALS = (
     ("host_self_ns", "Host self", True),
@@ -241,7 +242,7 @@ class OperatorTable(EventRows):
                 if roof is None
                 else 1e9
                 * max(
-                    work.flops / roof.flop_per_s[roof.precision(work.type, True, tf32=False)],
+                    work.flops / roof.flop_per_s[roof.precision(work.type, True, work.tf32)],
                     work.bytes / roof.bytes_per_s,
                 ),
             )

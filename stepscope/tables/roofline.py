@@ -70,7 +70,7 @@ def operator_roofline(tables: Tables, most: int) -> dict[str, Any]:
     names = rows.column("name").to_pylist()
     code, works = operator_work(tables.source.events, calls.rows)
     used = {
-        roof.precision(work.type, True, tf32=False)
+        roof.precision(work.type, True, work.tf32)
         for i in np.unique(code).tolist()
         if roof is not None and (work := works[i]) is not None
     }
