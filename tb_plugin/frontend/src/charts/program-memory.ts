@@ -6,19 +6,19 @@ import type { CourseAnswer } from "../xla/requests";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
 import { byteStep } from "./memory";
 
-/** `at`: the chosen position, which a line marks. */
+/** `at`: the chosen position, which a line marks. The axis counts instructions from 1, as the page does. */
 export function programMemoryOption(answer: CourseAnswer, at: number, theme: Theme): Option {
   const colors = CHART_COLORS[theme];
   const palette = SERIES_COLORS[theme];
   const { memory } = answer;
   const step = byteStep(memory.total_bytes);
-  const last = Math.max(answer.steps - 1, 1);
+  const last = Math.max(answer.steps, 2);
   const fixed = memory.peak_bytes - memory.temporary_peak_bytes;
   const flat = (name: string, value: number, color: string) => ({
     type: "line",
     name,
     data: [
-      [0, value],
+      [1, value],
       [last, value],
     ],
     showSymbol: false,
@@ -40,7 +40,7 @@ export function programMemoryOption(answer: CourseAnswer, at: number, theme: The
         ["of it temporary", bytes(answer.level[i] - fixed)],
       ];
     }),
-    xAxis: axis(theme, { type: "value", min: 0, max: last, splitLine: { show: false }, minInterval: 1 }),
+    xAxis: axis(theme, { type: "value", min: 1, max: last, splitLine: { show: false }, minInterval: 1 }),
     yAxis: axis(theme, {
       type: "value",
       min: 0,
@@ -57,7 +57,7 @@ export function programMemoryOption(answer: CourseAnswer, at: number, theme: The
         type: "line",
         name: "Alive",
         step: "end",
-        data: answer.at.map((position, i) => [position, answer.level[i]]),
+        data: answer.at.map((position, i) => [position + 1, answer.level[i]]),
         showSymbol: answer.at.length === 1,
         lineStyle: { width: 1.25, color: palette[0] },
         itemStyle: { color: palette[0] },
@@ -67,7 +67,7 @@ export function programMemoryOption(answer: CourseAnswer, at: number, theme: The
           symbol: "none",
           label: { show: false },
           lineStyle: { color: colors.text, type: "solid", width: 1 },
-          data: [{ xAxis: at }],
+          data: [{ xAxis: at + 1 }],
         },
       },
       flat("Allocated in all", memory.total_bytes, palette[2]),

@@ -65,7 +65,7 @@ function Course({ program, view, answer }: { program: ProgramInfo; view: XlaView
           label={`Memory of ${answer.name} over its ${plural(answer.steps, "instruction")}`}
           height={220}
           testId="xla-memory-chart"
-          onClick={(x) => patch(Math.min(Math.max(Math.round(x), 0), answer.steps - 1))}
+          onClick={(x) => patch(Math.min(Math.max(Math.floor(x), 1), answer.steps) - 1)}
         />
         <p class="chart-note">
           Instructions in the order in which the program runs them, not time. Click one to see what is alive while it
