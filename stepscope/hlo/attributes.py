@@ -12,7 +12,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from stepscope.protobuf_wire import LENGTH, Field, fields, integers, signed
+from stepscope.hlo.shapes import MOST_DIMENSIONS
+from stepscope.protobuf_wire import LENGTH, Fault, Field, fields, integers, signed
 
 _CONVOLUTION = {
     3: "kernel_input_feature", 4: "kernel_output_feature", 7: "input_batch", 8: "input_feature", 9: "output_batch",
@@ -30,9 +31,11 @@ def attributes_of(opcode: str, target: str, data: bytes, rest: Sequence[Field]) 
         Fault: one of them is damaged.
     """
     found: dict[str, Any] = {}
+    dimensions: list[int] = []
+    lengths: list[int] = []
     for f in rest:
         if f.number == 14:
-            found["dimensions"] = (*found.get("dimensions", ()), *map(signed, integers(data, f)))
+            dimensions += map(signed, integers(data, f))
         elif f.number == 15 and f.wire == LENGTH:
             found["window"] = _window(data, f)
         elif f.number == 16 and f.wire == LENGTH:
@@ -40,13 +43,17 @@ def attributes_of(opcode: str, target: str, data: bytes, rest: Sequence[Field]) 
         elif f.number == 30 and f.wire == LENGTH:
             found["dot"] = _dot(data, f)
         elif f.number == 32:
-            found["fft_length"] = (*found.get("fft_length", ()), *integers(data, f))
+            lengths += integers(data, f)
         elif f.number == 50:
             found["feature_groups"] = f.value
         elif f.number == 58:
             found["batch_groups"] = f.value
         elif f.number == 43 and f.wire == LENGTH and opcode in ("custom-call", "fusion"):
             found["backend_config"] = data[f.start : f.end].decode("utf-8", "replace")
+    if dimensions:
+        found["dimensions"] = tuple(dimensions)
+    if lengths:
+        found["fft_length"] = tuple(lengths)
     return found
 
 
@@ -57,7 +64,7 @@ def library_dot(backend_config: str) -> tuple[tuple[int, ...], tuple[int, ...]] 
         numbers = config.get("gemm_backend_config", config)["dot_dimension_numbers"]
         contracting = tuple(int(n) for n in numbers["lhs_contracting_dimensions"])
         return contracting, tuple(int(n) for n in numbers.get("lhs_batch_dimensions", ()))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 
@@ -93,4 +100,6 @@ def _window(data: bytes, f: Field) -> tuple[tuple[int, ...], ...]:
             if inner.number in _WINDOW:
                 values[_WINDOW[inner.number]] = signed(inner.value)
         dimensions.append(tuple(values))
+        if len(dimensions) > MOST_DIMENSIONS:
+            raise Fault
     return tuple(dimensions)

@@ -21,9 +21,8 @@ def category(module: Module, instruction: Instruction) -> str:
         return _MATRIX[opcode]
     if opcode in ("fusion", "async-start"):
         for called in module.called(instruction):
-            inside = {each.opcode for each in called.instructions}
             for name in ("convolution", "dot", "ragged-dot"):
-                if name in inside:
+                if name in called.opcodes:
                     return f"{_MATRIX[name]} fusion"
         kind = instruction.fusion_kind.removeprefix("k").lower()
         return f"{kind} fusion" if kind else "fusion"

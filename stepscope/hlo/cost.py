@@ -22,6 +22,8 @@ from stepscope.hlo.shapes import Shape
 FMA = 2
 #: Computations inside one another; compilers nest a few.
 _DEEPEST = 100
+#: FLOPs or bytes of one execution: no device does as many in an hour, a damaged program may ask for them.
+_MOST = 1 << 62
 PARTS_APART = "It runs other operations, which are rows of their own."
 NOT_TOLD = "XLA does not say what a custom call of this target computes."
 UNKNOWN = "This version does not know the operation."
@@ -45,15 +47,22 @@ class Costs:
         self._module = module
         self._known: dict[tuple[int, int], Cost] = {}
         self._open: set[int] = set()
+        self._inside: dict[int, Cost] = {}
+        self._read: dict[tuple[int, int], int] = {}
+        self._fused: dict[int, int] = {}
 
     def of(self, computation: Computation, instruction: Instruction) -> Cost:
         key = (computation.id, instruction.id)
         if key not in self._known:
-            self._known[key] = self._cost(computation, instruction)
+            cost = self._cost(computation, instruction)
+            most = max(cost.flops or 0, cost.transcendentals or 0, cost.bytes or 0)
+            self._known[key] = cost if most < _MOST else Cost(why=NOT_READ)
         return self._known[key]
 
     def inside(self, computation: Computation) -> Cost:
         """FLOPs and transcendentals of all instructions of a computation, each once; no bytes."""
+        if computation.id in self._inside:
+            return self._inside[computation.id]
         if computation.id in self._open or len(self._open) > _DEEPEST:  # a damaged file may hold a circle
             return Cost(why=NOT_READ)
         self._open.add(computation.id)
@@ -62,9 +71,9 @@ class Costs:
         finally:
             self._open.discard(computation.id)
         why = next((cost.why for cost in each if cost.flops is None), None)
-        if why is not None:
-            return Cost(why=why)
-        return Cost(sum(cost.flops or 0 for cost in each), sum(cost.transcendentals or 0 for cost in each))
+        known = Cost(why=why) if why is not None else _summed(each)
+        self._inside[computation.id] = known
+        return known
 
     # -- one instruction ------------------------------------------------------------------------------
 
@@ -131,7 +140,11 @@ class Costs:
         root = called[0].root if called else None
         if root is None:
             return None
-        inside = called[0]
+        if called[0].id not in self._fused:
+            self._fused[called[0].id] = self._inside_bytes(called[0], root)
+        return self._fused[called[0].id]
+
+    def _inside_bytes(self, inside: Computation, root: Instruction) -> int:
         written = [root]
         if root.opcode == "tuple":
             written = [each for each in inside.operands(root) if each is not None]
@@ -146,13 +159,15 @@ class Costs:
             if each.opcode == "constant" and each.shape.elements > 1:
                 size += each.shape.bytes
             elif each.opcode == "parameter":
-                size += self._read_bytes(inside, each, set())
+                size += self._read_bytes(inside, each, 0)
         return size
 
-    def _read_bytes(self, inside: Computation, parameter: Instruction, seen: set[int]) -> int:
+    def _read_bytes(self, inside: Computation, parameter: Instruction, depth: int) -> int:
         """What the users of a fusion's parameter read: slices what they take, all others the whole, together once."""
-        if inside.id in seen or len(seen) > _DEEPEST:
-            return 0
+        key = (inside.id, parameter.id)
+        if key in self._read or depth > _DEEPEST:
+            return self._read.get(key, 0)
+        self._read[key] = 0  # a damaged file may hold a circle
         size, whole = 0, False
         for user in inside.users.get(parameter.id, ()):
             first = bool(user.operands) and user.operands[0] == parameter.id
@@ -161,15 +176,18 @@ class Costs:
                     at = user.operands.index(parameter.id)
                     inner = [each for each in nested.instructions if each.opcode == "parameter"]
                     size += sum(
-                        self._read_bytes(nested, each, seen | {inside.id})
-                        for each in inner
-                        if each.parameter_number == at
+                        self._read_bytes(nested, each, depth + 1) for each in inner if each.parameter_number == at
                     )
             elif user.opcode == "slice" or (user.opcode in ("dynamic-slice", "gather") and first):
                 size += user.shape.bytes
             elif not (user.opcode == "dynamic-update-slice" and first):
                 whole = True
-        return size + (parameter.shape.bytes if whole else 0)
+        self._read[key] = size + (parameter.shape.bytes if whole else 0)
+        return self._read[key]
+
+
+def _summed(costs: list[Cost]) -> Cost:
+    return Cost(sum(cost.flops or 0 for cost in costs), sum(cost.transcendentals or 0 for cost in costs))
 
 
 def _flops(instruction: Instruction, operands: list[Shape]) -> int | None:
@@ -208,7 +226,7 @@ def _library_flops(call: Instruction, operands: list[Shape]) -> int | None:
 
 
 def _dot_flops(contracting: tuple[int, ...], lhs: Shape, out: Shape) -> int:
-    return FMA * out.elements * prod(lhs.dimensions[at] for at in contracting)
+    return FMA * out.elements * prod(lhs.dimensions[at] for at in set(contracting))
 
 
 def _bytes(instruction: Instruction, operands: list[Shape]) -> int | None:

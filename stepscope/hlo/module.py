@@ -57,6 +57,10 @@ class Computation:
     def by_id(self) -> dict[int, Instruction]:
         return {each.id: each for each in self.instructions}
 
+    @cached_property
+    def opcodes(self) -> frozenset[str]:
+        return frozenset(each.opcode for each in self.instructions)
+
     @property
     def root(self) -> Instruction | None:
         return self.by_id.get(self.root_id) or (self.instructions[-1] if self.instructions else None)
@@ -157,12 +161,25 @@ def _read_computation(data: bytes, at: int, end: int, module: Module) -> Computa
             computation.root_id = f.value
         elif f.number == 7 and f.wire == VARINT:
             computation.is_fusion = bool(f.value)
+    _tell_apart(computation, module)
     return computation
+
+
+def _tell_apart(computation: Computation, module: Module) -> None:
+    """Of instructions with one id, in a damaged file, the first keeps it; the others get one that no operand names."""
+    ids: set[int] = set()
+    for at, each in enumerate(computation.instructions):
+        if each.id in ids:
+            each.id = -1 - at
+            module.fault = True
+        ids.add(each.id)
 
 
 def _read_instruction(data: bytes, at: int, end: int, module: Module) -> Instruction:
     found = Instruction()
     rest: list[Field] = []
+    operands: list[int] = []
+    called: list[int] = []
     try:
         for f in fields(data, at, end):
             number, start, stop = f.number, f.start, f.end
@@ -175,9 +192,9 @@ def _read_instruction(data: bytes, at: int, end: int, module: Module) -> Instruc
             elif number == 35:
                 found.id = f.value
             elif number == 36:
-                found.operands += tuple(integers(data, f))
+                operands += integers(data, f)
             elif number == 38:
-                found.called += tuple(integers(data, f))
+                called += integers(data, f)
             elif number == 9:
                 found.parameter_number = signed(f.value)
             elif number == 13:
@@ -187,6 +204,7 @@ def _read_instruction(data: bytes, at: int, end: int, module: Module) -> Instruc
         found.attributes |= attributes_of(found.opcode, found.custom_call_target, data, rest)
     except Fault:
         module.fault = True
+    found.operands, found.called = tuple(operands), tuple(called)
     return found
 
 

@@ -16,6 +16,8 @@ _FORWARDS = frozenset(("tuple", "get-tuple-element", "bitcast", "opt-barrier", "
 
 #: Computations inside one another that are followed: no program nests so far, a damaged file may.
 _DEEPEST = 100
+#: Places in one result that are followed; a damaged file may double them with each tuple.
+_MOST_PLACES = 200_000
 
 #: A value: the instruction that defines it, and where in its result.
 Value = tuple[int, tuple[int, ...]]
@@ -58,6 +60,7 @@ class _Walk:
         for instruction, index in defined:
             self._indices.setdefault(instruction, []).append(index)
         self._done: dict[int, Places] = {}
+        self._parts: dict[int, dict[int, Places]] = {}
         self._depth = 0
 
     def computation(self, computation: Computation, arguments: list[Places]) -> Places:
@@ -103,12 +106,26 @@ class _Walk:
                 self.use(places, at)
         if instruction.opcode == "parameter" and instruction.parameter_number < len(arguments):
             handed = arguments[instruction.parameter_number]
-        result = dict(_forwarded(instruction, given, handed))
+        if instruction.opcode == "get-tuple-element" and given:
+            result = dict(self._part(instruction, given[0]))
+        else:
+            result = dict(_forwarded(instruction, given, handed))
         for index in self._indices.get(instruction.id, ()):
             value = (instruction.id, index)
             self.order.lives.setdefault(value, (at, at))
             result[index] = frozenset((value,))
         return result
+
+    def _part(self, instruction: Instruction, whole: Places) -> Places:
+        """What lies in one element of a tuple; each tuple is divided once, as some have thousands of elements."""
+        number = instruction.operands[0]
+        if number not in self._parts:
+            parts: dict[int, Places] = {}
+            for index, values in whole.items():
+                if index:
+                    parts.setdefault(index[0], {})[index[1:]] = values
+            self._parts[number] = parts
+        return self._parts[number].get(instruction.tuple_index, {})
 
 
 def _arguments(instruction: Instruction, given: list[Places], nth: int) -> list[Places]:
@@ -122,10 +139,9 @@ def _forwarded(instruction: Instruction, given: list[Places], handed: Places) ->
     """The places of a result that is no value of its own."""
     opcode = instruction.opcode
     if opcode == "tuple":
+        if sum(map(len, given)) > _MOST_PLACES:
+            return {}
         return {(i, *index): values for i, places in enumerate(given) for index, values in places.items()}
-    if opcode == "get-tuple-element" and given:
-        at = instruction.tuple_index
-        return {index[1:]: values for index, values in given[0].items() if index[:1] == (at,)}
     if opcode in _RUNS_OTHERS or opcode == "parameter":
         return _union(handed, given[0]) if opcode == "while" and given else handed
     whole = frozenset().union(*(values for places in given for values in places.values()))

@@ -21,6 +21,8 @@ _TYPES: dict[int, tuple[str, int | None]] = {
 
 #: No memory holds as many.
 _MOST_ELEMENTS = 2**62
+#: Of one array; programs have a few.
+MOST_DIMENSIONS = 1000
 #: Tuples in tuples; programs nest a few.
 _DEEPEST = 50
 
@@ -78,27 +80,28 @@ def read_shape(data: bytes, at: int, end: int, depth: int = 0) -> Shape:
     if depth > _DEEPEST:
         raise Fault
     number = packed_bits = 0
-    dimensions: tuple[int, ...] = ()
-    layout: tuple[int, ...] = ()
+    dimensions: list[int] = []
+    layout: list[int] = []
     parts: list[Shape] = []
     for f in fields(data, at, end):
         if f.number == 2 and f.wire == VARINT:
             number = f.value
         elif f.number == 3:
-            dimensions += tuple(map(signed, integers(data, f)))
+            dimensions += map(signed, integers(data, f))
         elif f.number == 4 and f.wire == LENGTH:
             parts.append(read_shape(data, f.start, f.end, depth + 1))
         elif f.number == 5 and f.wire == LENGTH:
             for inner in fields(data, f.start, f.end):
                 if inner.number == 1:
-                    layout += tuple(map(signed, integers(data, inner)))
+                    layout += map(signed, integers(data, inner))
                 elif inner.number == 7 and inner.wire == VARINT:
                     packed_bits = inner.value
+    if max(len(dimensions), len(layout)) > MOST_DIMENSIONS:
+        raise Fault
     if prod(max(size, 1) for size in dimensions) > _MOST_ELEMENTS:
         raise Fault
     name, bits = _TYPES.get(number, (f"type{number}", None))
     if bits is not None and bits < 8:
         bits = packed_bits or 8  # an element has a byte of its own unless the layout packs them
-    if any(size < 0 for size in dimensions):  # a dimension without a bound
-        dimensions = tuple(max(size, 0) for size in dimensions)
-    return Shape(name, dimensions, layout, tuple(parts), bits)
+    sizes = tuple(max(size, 0) for size in dimensions)  # a dimension without a bound is below 0
+    return Shape(name, sizes, tuple(layout), tuple(parts), bits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.hlo.module import Computation, Instruction, Module
 
-#: Operands that are written out.
+#: Operands, and what is called, that are written out.
 _OPERANDS = 16
 
 
@@ -25,5 +25,5 @@ def expression(module: Module, computation: Computation, instruction: Instructio
         parts.append(f"index={instruction.tuple_index}")
     if dimensions := instruction.attributes.get("dimensions"):
         parts.append(f"dimensions={{{','.join(map(str, dimensions))}}}")
-    parts += [f"calls=%{each.name}" for each in module.called(instruction)]
+    parts += [f"calls=%{each.name}" for each in module.called(instruction)[:_OPERANDS]]
     return ", ".join(parts)

@@ -19,6 +19,8 @@ NAME = Column(
 IN_PARENT = Column("in_parent", "Of the one above", "ratio", "Self time divided by that of the row above.", shown=False)
 #: What operations without a framework operator are under.
 _UNKNOWN = "(no framework operator told)"
+#: Parts of a framework's path that are levels of their own; the rest of a longer one is one.
+_DEEPEST = 60
 _SHOWN = ("executions", "self_ns", "share")
 _WORK = ("flops", "flop_share", "bytes", "flop_per_s", "bytes_per_s", "intensity", "of_roof", "lost_ns", "known")
 
@@ -42,7 +44,9 @@ class HloProfileTable(EventRows):
         keys = work.runs.ops
         programs = [program_label(key.program, key.program_id) for key in keys]
         if by == "framework":
-            above = [tuple(filter(None, name.split("/"))) or (_UNKNOWN,) for name in work.told("op_name", _UNKNOWN)]
+            above = [
+                tuple(filter(None, name.split("/", _DEEPEST))) or (_UNKNOWN,) for name in work.told("op_name", _UNKNOWN)
+            ]
         else:
             above = [(name,) for name in work.told("category", "(not in a recorded program)")]
         nodes: dict[tuple[str, ...], int] = {}

@@ -15,6 +15,8 @@ from stepscope.hlo.programs import Operation, Programs
 from stepscope.schema import NONE
 from stepscope.tables.frame import Column
 
+#: The largest number of a column; only a damaged program's sums are above.
+_MOST = 2**63 - 1024
 _COST = "From the shapes in the recorded program, as XLA's cost analysis counts"
 SELF = "Time of its runs without that of other HLO operations inside them (of a loop or call, those that it runs)."
 COLUMNS = {
@@ -205,7 +207,7 @@ class HloWork:
             }
         out: dict[str, Any] = found | derived
         for key in ("events", "executions", "total_ns", "self_ns", "flops", "transcendentals", "bytes", "lost_ns"):
-            out[key] = [None if np.isnan(v) else round(v) for v in out[key].tolist()]
+            out[key] = [None if np.isnan(v) else round(min(v, _MOST)) for v in out[key].tolist()]
         for key in derived:
             out[key] = [v if np.isfinite(v) else None for v in out[key].tolist()]
         return out

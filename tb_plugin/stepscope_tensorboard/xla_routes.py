@@ -133,7 +133,9 @@ def graph_impl(tables: Tables, number: int, op: str | None, depth: int, opened: 
     assert graphs is not None
     times = {name: ns for (of, name), ns in _times(tables).items() if of == number}
     name = op or _first(module, times)
-    if name is None or name not in module.by_name:
+    if name is None:
+        raise Problem(404, f"Of the program {module.name} no instruction could be read.")
+    if name not in module.by_name:
         raise Problem(404, f"The program {module.name} has no instruction {name}.")
     computation, middle = module.by_name[name]
     graph = graphs.around(name, depth, opened)

@@ -10,8 +10,9 @@ import sys
 import pytest
 
 from stepscope.hlo import Module, read_module
+from stepscope.hlo.attributes import library_dot
 from stepscope.hlo.category import category
-from stepscope.hlo.cost import NOT_TOLD, PARTS_APART, Costs
+from stepscope.hlo.cost import NOT_READ, NOT_TOLD, PARTS_APART, Costs
 from tests.hlo.programs import (
     computation,
     dense_layer,
@@ -195,3 +196,31 @@ def test_a_product_in_a_fusion_is_a_matrix_product() -> None:
     )
     assert sort(module, "gemm_fusion") == "matrix product fusion"
     assert cost(module, "gemm_fusion").flops == 2 * 4 * 2 * 8
+
+
+def test_fusions_that_share_their_insides_are_read_once() -> None:
+    levels = 40  # 2^39 ways lead from the first to the last
+    inner = []
+    for i in range(1, levels):
+        first = parameter(10 * i, f"p{i}", "f32[4]", 0)
+        calls = [fusion(10 * i + n, f"f{i}.{n}", "f32[4]", [10 * i], i + 1) for n in (1, 2)]
+        inner.append(computation(i, f"c{i}", first, *calls, root=10 * i + 1))
+    last = [parameter(10 * levels, "p", "f32[4]", 0), instruction(10 * levels + 1, "a", "add", "f32[4]", [400, 400])]
+    inner.append(computation(levels, "last", *last, root=10 * levels + 1))
+    main = computation(99, "main", parameter(1, "x", "f32[4]", 0), fusion(2, "f", "f32[4]", [1], 1), root=2)
+    module = read_module(program("m", *inner, main, entry=99))
+    cost = Costs(module).of(*module.by_name["f"])
+    assert cost.flops == 4 * 2 ** (levels - 1)
+
+
+def test_configurations_of_libraries_that_are_none() -> None:
+    infinite = '{"dot_dimension_numbers":{"lhs_contracting_dimensions":[1e999]}}'
+    for config in ("[" * 100_000, infinite, "null", '{"gemm_backend_config":null}'):
+        assert library_dot(config) is None
+
+
+def test_work_that_no_device_does_is_not_known() -> None:
+    x = f"f32[{2**61}]"
+    entry = computation(1, "main", parameter(1, "x", x, 0), dot(2, "d", x, 1, 1, 0), root=2)
+    module = read_module(program("m", entry, entry=1))
+    assert Costs(module).of(*module.by_name["d"]).why == NOT_READ

@@ -4,6 +4,7 @@ from stepscope.hlo import read_module
 from stepscope.hlo.memory import memory_course
 from tests.hlo.assignments import ALLOC, FREE, SHARE, allocation, buffer, heap_trace, with_assignment
 from tests.hlo.programs import computation, dense_layer, instruction, parameter, program
+from tests.importers.xspace import member
 
 
 def chain(*assignment: bytes) -> bytes:
@@ -157,3 +158,23 @@ def test_calls_in_a_circle_end():
     place = buffer(1, 4, 11), allocation(0, 4, (1, 0, 4))
     course = memory_course(read_module(with_assignment(program("circle", entry, entry=1), *place)))
     assert [each.name for _, each in course.order] == ["again"]
+
+
+def test_tuples_that_double_with_each_other_end_and_wide_ones_are_divided_once():
+    doubled = [instruction(i, f"t{i}", "tuple", "(f32[2], f32[2])", [i - 1, i - 1]) for i in range(2, 60)]
+    entry = computation(1, "main", parameter(1, "x", "f32[2]", 0), *doubled, root=59)
+    held = (buffer(1, 8, 1), allocation(0, 8, (1, 0, 8)))
+    assert memory_course(read_module(with_assignment(program("m", entry, entry=1), *held))).memory.peak_bytes == 8
+
+    count = 3000
+    made = [parameter(i + 1, f"x{i}", "f32[2]", i) for i in range(count)]
+    whole = instruction(count + 1, "t", "tuple", "(f32[2], f32[2])", range(1, count + 1))
+    parts = [
+        instruction(count + 2 + i, f"g{i}", "get-tuple-element", "f32[2]", [count + 1], extra=member(13, i))
+        for i in range(count)
+    ]
+    read = instruction(3 * count, "n", "negate", "f32[2]", [count + 2])  # the first element, read last
+    entry = computation(1, "main", *made, whole, *parts, read, root=3 * count)
+    held = (buffer(1, 8, 1), buffer(2, 8, 2), allocation(0, 16, (1, 0, 8), (2, 8, 8)))
+    course = memory_course(read_module(with_assignment(program("m", entry, entry=1), *held)))
+    assert [(b.name, b.last) for b in course.buffers] == [("x0", 2 * count + 1), ("x1", 1)]

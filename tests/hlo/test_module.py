@@ -6,11 +6,12 @@ from pathlib import Path
 
 from stepscope.hlo import read_module
 from stepscope.hlo.cost import NOT_READ
+from stepscope.hlo.graph import MOST_NODES, Graphs
 from stepscope.hlo.programs import Operation, Programs
 from stepscope.importers import import_file, xplane_programs
 from stepscope.schema import Program
 from stepscope.store import read_programs, read_window, write_window
-from tests.hlo.programs import computation, dense_layer, fusion, member, message, program
+from tests.hlo.programs import computation, dense_layer, fusion, instruction, member, message, packed, program
 from tests.importers.xspace import PlaneBuilder, xspace
 
 
@@ -87,3 +88,22 @@ def test_what_is_too_large_is_left_out_and_counted(tmp_path: Path, monkeypatch) 
     window = import_file(a_file(tmp_path))
     assert [p.name for p in window.programs] == ["jit_step"], "the one that ran goes first, though it is larger"
     assert [(n.code, n.count) for n in window.notes if n.code == "programs_left_out"] == [("programs_left_out", 1)]
+
+
+def test_instructions_of_one_id_are_told_apart() -> None:
+    same = [instruction(0, f"a{i}", "add", "f32[2]", [0, 0]) for i in range(400)]
+    module = read_module(program("m", computation(1, "main", *same, root=0), entry=1))
+    computation_, last = module.by_name["a399"]
+    assert module.fault
+    assert len(computation_.by_id) == 400
+    assert computation_.root.name == "a0"
+    graph = Graphs(module).around("a399", 6)
+    assert {"a0", "a399"} <= {node.instruction.name for node in graph.nodes}
+    assert len(graph.nodes) <= MOST_NODES
+    assert last.operands == (0, 0)
+
+
+def test_arrays_of_more_dimensions_than_a_program_has_are_damage() -> None:
+    for dimensions in (packed(3, [2**62] * 100_000), b"".join(member(3, 1) for _ in range(100_000))):
+        one = computation(1, "c", member(1, "a") + message(3, member(2, 11) + dimensions) + member(35, 1), root=1)
+        assert read_module(program("m", one, entry=1)).fault

@@ -19,7 +19,7 @@ from stepscope.tables.roofline import operator_roofline, roofline
 from stepscope.timeline import Timeline
 from stepscope.workers import FileWorker, programs_of
 from tests.builders import TraceBuilder
-from tests.hlo.programs import dense_layer
+from tests.hlo.programs import computation, dense_layer, instruction, program
 from tests.hlo.recording import cpu_planes
 from tests.importers.xspace import PlaneBuilder, xspace
 from tests.tables.build import rows_of, tables_of, training
@@ -199,3 +199,18 @@ def test_products_of_pytorch(tmp_path: Path) -> None:
     assert (shown["flops"], shown["of_roof"]) == (True, True)
     plain = tables_of(tmp_path / "plain", TraceBuilder().op("aten::mm", 0, 10))
     assert not any(c.shown for c in plain.frame("operators", "name").columns if c.key in ("flops", "flop_per_s"))
+
+
+def test_a_damaged_program_spoils_no_table(tmp_path: Path) -> None:
+    add = instruction(1, "add.1", "add", f"f32[{2**59}]", op_name="a/" * 3000 + "end")
+    host = PlaneBuilder("/host:CPU").line(1, "tf_XLAEigen", 10**18)
+    for at in range(32):  # together 2^64 FLOPs
+        host.event("add.1", at * 1_000_000, 1_000_000, hlo_op="add.1", hlo_module="m", program_id=7)
+    damaged = program("m", computation(1, "main", add, root=1), entry=1)
+    tables = tables_of_file(tmp_path, host, PlaneBuilder("/host:metadata").program(7, "m(7)", damaged))
+    [row] = rows_of(tables, "hlo", "op")
+    assert (row["executions"], row["self_ns"]) == (32, 32_000)
+    assert row["flops"] == pytest.approx(2**63)
+    levels = rows_of(tables, "hlo_profile", "framework")
+    assert len(levels) < 100
+    assert levels[-1]["self_ns"] == 32_000
