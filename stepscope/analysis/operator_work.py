@@ -2,8 +2,9 @@
 
 FLOPs as ``torch.utils.flop_counter`` counts them: 2 m n k of a product, 2 a multiply-add of a convolution without
 regard to its padding, as much again for each gradient of it. Only the innermost operators that do the work are
-counted (``aten::mm``, not the ``aten::linear`` around it), so that no sum has it twice. Bytes: operands and results
-once. Attention is in no count: what a mask leaves out is not recorded.
+counted (``aten::mm``, not the ``aten::linear`` around it), so that no sum has it twice. Bytes: both factors and
+the result once, at the size of the first factor's elements; what a product is added to is in no count.
+Attention is in no count: what a mask leaves out is not recorded.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ _TYPES = {
     "c10::Float8_e4m3fn": ("f8e4m3fn", 1), "c10::Float8_e5m2": ("f8e5m2", 1),
     "c10::Float8_e4m3fnuz": ("f8e4m3fnuz", 1), "c10::Float8_e5m2fnuz": ("f8e5m2fnuz", 1),
 }  # fmt: skip
+#: What arguments raise that are not recorded, or of a form that no version writes.
+_NOT_TOLD = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
+#: FLOPs or bytes of one call: no device does as many in an hour.
+_MOST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -56,14 +61,19 @@ def operator_work(events: Events, rows: np.ndarray) -> tuple[np.ndarray, list[Wo
 
 def _work(name: str, args: OperatorArgs) -> Work | None:
     try:
-        shapes, types = json.loads(bytes(args.shapes)), json.loads(bytes(args.types))
-        short = name.removeprefix("aten::")
-        if short in _PRODUCTS:
-            return _product(shapes, types, *_PRODUCTS[short])
-        told = json.loads(bytes(args.concrete))
-        return _backward(shapes, types, told) if short.endswith("backward") else _forward(shapes, types, told)
-    except (ValueError, TypeError, IndexError, KeyError):  # not recorded, or of a form that no version writes
+        found = _counted(name, args)
+        return found if max(found.flops, found.bytes) < _MOST else None
+    except _NOT_TOLD:
         return None
+
+
+def _counted(name: str, args: OperatorArgs) -> Work:
+    shapes, types = json.loads(bytes(args.shapes)), json.loads(bytes(args.types))
+    short = name.removeprefix("aten::")
+    if short in _PRODUCTS:
+        return _product(shapes, types, *_PRODUCTS[short])
+    told = json.loads(bytes(args.concrete))
+    return _backward(shapes, types, told) if short.endswith("backward") else _forward(shapes, types, told)
 
 
 def _product(shapes: Sequence[Any], types: Sequence[str], left: int, right: int) -> Work:

@@ -52,7 +52,13 @@ FLOPS = Column(
     "Of matrix products and convolutions whose shapes are recorded: 2 a multiply-add, as torch.utils.flop_counter "
     "counts them. Of the innermost operator alone, so that no sum has them twice; attention is in no count.",
 )
-BYTES = Column("bytes", "Bytes accessed", "bytes", "Operands and results of these calls, each once.", shown=False)
+BYTES = Column(
+    "bytes",
+    "Bytes accessed",
+    "bytes",
+    "Factors and results of these calls, each once; what a product is added to is in no count.",
+    shown=False,
+)
 FLOP_PER_S = Column("flop_per_s", "FLOP/s", "flop_per_s", "")
 INTENSITY = Column("intensity", "FLOP/byte", "number", "FLOPs divided by bytes accessed.", shown=False)
 OF_ROOF = Column(

@@ -59,6 +59,14 @@ def test_what_is_not_counted(name: str, shapes: list[Any]) -> None:
     assert work(name, shapes) is None
 
 
+def test_arguments_that_no_version_writes() -> None:
+    image, kernel = [2, 3, 16, 16], [8, 3, 3, 3]
+    rest = ["[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]
+    assert work("aten::convolution", [image, kernel], ["", "", "", "[0, 0]", *rest]) is None
+    assert work("aten::convolution", [image, kernel], ["", "", "", 2, *rest]) is None
+    assert work("aten::mm", [[2**40, 2**40], [2**40, 2**40]]) is None
+
+
 def test_equal_to_pytorchs_counter(tmp_path) -> None:
     torch = pytest.importorskip("torch")
     from torch.utils.flop_counter import FlopCounterMode
