@@ -12,6 +12,7 @@ from stepscope.hlo.text import expression
 from stepscope.schema import Program
 
 NO_PROGRAM = "The recording does not hold the program."
+SEVERAL_PROGRAMS = "Several recorded programs have this name, and the event does not tell which of them ran."
 NO_OPERATION = "The recorded program has no operation of this name."
 
 
@@ -68,7 +69,7 @@ class Programs:
         """What is known of an operation, or in a sentence why nothing is."""
         number = self.number(program_id, program)
         if number is None:
-            return NO_PROGRAM
+            return SEVERAL_PROGRAMS if program_id is None and program in self._ids else NO_PROGRAM
         module, costs = self._of(number)
         if op not in module.by_name:
             return NO_OPERATION

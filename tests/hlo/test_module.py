@@ -7,7 +7,7 @@ from pathlib import Path
 from stepscope.hlo import read_module
 from stepscope.hlo.cost import NOT_READ
 from stepscope.hlo.graph import MOST_NODES, Graphs
-from stepscope.hlo.programs import Operation, Programs
+from stepscope.hlo.programs import NO_PROGRAM, SEVERAL_PROGRAMS, Operation, Programs
 from stepscope.importers import import_file, xplane_programs
 from stepscope.schema import Program
 from stepscope.store import read_programs, read_window, write_window
@@ -107,3 +107,11 @@ def test_arrays_of_more_dimensions_than_a_program_has_are_damage() -> None:
     for dimensions in (packed(3, [2**62] * 100_000), b"".join(member(3, 1) for _ in range(100_000))):
         one = computation(1, "c", member(1, "a") + message(3, member(2, 11) + dimensions) + member(35, 1), root=1)
         assert read_module(program("m", one, entry=1)).fault
+
+
+def test_a_name_that_several_programs_have_names_none_of_them() -> None:
+    programs = Programs([Program("jit_step", number, dense_layer()) for number in (7, 8)] + [Program("one", 9, b"")])
+    assert programs.operation(None, "jit_step", "dot.1") == SEVERAL_PROGRAMS
+    assert programs.operation(9, "jit_step", "dot.1") != SEVERAL_PROGRAMS
+    assert programs.operation(10, "jit_step", "dot.1") == NO_PROGRAM
+    assert isinstance(programs.operation(8, "jit_step", "dot.1"), Operation)
