@@ -1,8 +1,8 @@
 """Takes the screenshots of the README: python docs/screenshots.py URL_OF_TENSORBOARD [--run NAME]
 
-Each tab of the plugin, and the timeline once more at a step that was recorded in depth, in light and
-dark, 1280 and 1920 pixels wide, saved as docs/images/<view>-<theme>-<width>.png. --themes and --widths take fewer,
-or 2560 too.
+Each tab of the plugin (XLA where the run holds programs), and the timeline once more at a step that was recorded in
+depth, in light and dark, 1280 and 1920 pixels wide, saved as docs/images/<view>-<theme>-<width>.png. --themes and
+--widths take fewer, or 2560 too.
 """
 
 from __future__ import annotations
@@ -45,6 +45,12 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
     }
     if ask(base, "xla/programs", run=run["id"], worker=worker).get("programs"):
         found |= {f"xla-{show}": f"{here}&p.stepscope.tab=xla&p.stepscope.xshow={show}" for show in ("memory", "graph")}
+    if ask(base, "xla/programs", run=run["id"], worker=worker)["programs"]:
+        found |= {
+            f"xla-{show}": f"{here}&p.stepscope.tab=xla&p.stepscope.xshow={show}"
+            for show in ("memory", "graph", "text")
+        }
+        found["hlo"] = f"{here}&p.stepscope.tab=tables&p.stepscope.table=hlo"
     others = [r for r in runs if r["id"] != run["id"] and r["workers"]]
     if others:
         found["compare"] = f"{here}&p.stepscope.tab=compare&p.stepscope.with={quote(others[0]['id'], safe='')}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.opened import expect
+from tests.browser.opened import expect, hash_of
 from tests.browser.test_accessibility import _RUN as VIOLATIONS
 from tests.browser.test_accessibility import AXE
 from tests.hlo.runs import B_BYTES, DOT_BYTES, OUT_BYTES, W_BYTES, X_BYTES, write_dense_run
@@ -116,16 +117,26 @@ def test_a_run_without_programs_says_how_to_get_them(open_page: Open, address: s
     expect(page.frame.get_by_role("tab", name="XLA")).to_have_count(0)  # PyTorch's work is none of XLA's
 
 
-@pytest.mark.parametrize("show", ["memory", "graph", "text"])
-def test_no_serious_violation(open_page: Open, address: str, show: str) -> None:
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_violation(open_page: Open, address: str, theme: str) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: run python tools/web_ui.py test")
-    page = open_page(address, run="xla", tab="xla", xshow=show)
-    ready = {"memory": "xla-buffer", "graph": "xla-node", "text": "xla-line"}[show]
-    page.frame.get_by_test_id(ready).first.wait_for()
-    frame = next(f for f in page.page.frames if f != page.page.main_frame and "stepscope" in f.url + f.name)
-    frame.evaluate(AXE.read_text(encoding="utf-8"))
-    assert frame.evaluate(VIOLATIONS) == []
+    page = open_page("about:blank#")
+    store = f"localStorage.setItem('_tb_global_settings', {json.dumps(json.dumps({'theme': theme}))})"
+    page.page.add_init_script(f"if (location.protocol === 'http:') {store}")  # a blank page has no storage
+    problems = []
+    for show, ready in (("memory", "xla-buffer"), ("graph", "xla-node"), ("text", "xla-line")):
+        state = {"run": "xla", "tab": "xla", "xshow": show}
+        if page.page.url.startswith("http"):
+            page.reopen(state)
+        else:
+            page.page.goto(f"{address}/{hash_of(state)}")
+        page.frame.get_by_test_id(ready).first.wait_for()
+        expect(page.frame.locator("html")).to_have_attribute("data-theme", theme)
+        frame = next(f for f in page.page.frames if f != page.page.main_frame and "stepscope" in f.url + f.name)
+        frame.evaluate(AXE.read_text(encoding="utf-8"))
+        problems += [(show, *found) for found in frame.evaluate(VIOLATIONS)]
+    assert problems == []
 
 
 def test_how_operators_of_tensorflow_ran(

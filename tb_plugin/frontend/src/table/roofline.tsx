@@ -85,7 +85,8 @@ function Basis({ answer, table }: { answer: RooflineAnswer; table: Props["table"
     <>
       {id.length < all ? `${count(id.length)} of ` : ""}
       {table === "hlo" ? plural(all, "operation") : plural(all, "product or convolution", "products and convolutions")}
-      {without > 0 && ` · ${count(without)} without known FLOPs (${duration(ns)}) not drawn`}
+      {without > 0 &&
+        ` · ${count(without)} that compute nothing, or whose FLOPs are not known (${duration(ns)}), not drawn`}
       {" · "}
       {ceilings ? (
         <span title={`Dense peak rates and memory bandwidth as published: ${ceilings.source}`}>

@@ -105,7 +105,7 @@ function Buffers({ answer }: { answer: AliveAnswer }): JSX.Element {
                 <bdi>{row.op_name || "—"}</bdi>
               </td>
               <td class="clip" title={row.shape}>
-                <bdi>{row.shape}</bdi>
+                <bdi>{row.shape.replace(/\{[^}]*\}/g, "")}</bdi>
               </td>
               <td class="num" title={`${count(row.size_bytes)} bytes`}>
                 {bytes(row.size_bytes)}

@@ -11,7 +11,7 @@ import { layered, type Drawing } from "../xla/layout";
 import type { GraphAnswer, GraphNode } from "../xla/requests";
 import { hiddenText, timeText } from "./xla-graph";
 
-const BOX = { width: 178, height: 50 };
+const BOX = { width: 196, height: 50 };
 const MARGIN = 26; // room for the marks of what is not drawn, and of an opened fusion
 const LEAST_SCALE = 0.15;
 const LEGIBLE = 0.7;
@@ -207,13 +207,13 @@ function Box(props: {
         stroke-dasharray={node.opcode === "parameter" ? "2 2" : undefined}
       />
       <text x="8" y="16" font-size="12" font-weight="600" fill={ink}>
-        {cut(node.op, 23)}
+        {cut(node.op, 21)}
       </text>
       <text x="8" y="30" font-size="10.5" fill={ink}>
-        {cut(`${node.opcode} ${node.shape.replace(/\{[\d,]*\}/g, "")}`, 27)}
+        {cut(`${node.opcode} ${node.shape.replace(/\{[\d,]*\}/g, "")}`, 29)}
       </text>
       <text x="8" y="43" font-size="10.5" fill={ink}>
-        {share === null ? cut(node.op_name, 27) : `${percent(share)} of the time`}
+        {share === null ? cut(node.op_name, 29) : `${percent(share)} of the time`}
       </text>
       {node.hidden_operands > 0 && <Mark y={-5} text={`+${node.hidden_operands}`} now={now} />}
       {node.hidden_users > 0 && <Mark y={BOX.height + 12} text={`+${node.hidden_users}`} now={now} />}

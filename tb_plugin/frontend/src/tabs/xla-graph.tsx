@@ -50,7 +50,7 @@ export function XlaGraph({ program, view }: { program: ProgramInfo; view: XlaVie
       actions={
         <>
           <FindOp program={program} onChoose={(row) => goXla({ op: row.op })} />
-          <label class="field no-picture" title="How many instructions far">
+          <label class="field xla-choice no-picture" title="How many instructions far">
             <span class="faint">Steps</span>
             <select
               value={String(depth)}

@@ -111,7 +111,11 @@ function Figures({ memory, onPeak }: { memory: ProgramMemory; onPeak: () => void
           key,
           label,
           title,
-          key === "parameter_bytes" && memory.aliased_bytes > 0 ? `(${bytes(memory.aliased_bytes)} also outputs)` : "",
+          key === "parameter_bytes" && memory.aliased_bytes > 0 ? (
+            <span class="xla-also faint">{bytes(memory.aliased_bytes)} also outputs</span>
+          ) : (
+            ""
+          ),
         ),
       )}
       {figure("unused_bytes", "Unused at the peak", "Allocated in all, less what is alive: alignment and gaps.")}

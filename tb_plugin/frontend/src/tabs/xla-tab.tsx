@@ -34,7 +34,7 @@ function Program({ answer: { programs } }: { answer: ProgramsAnswer }): JSX.Elem
   return (
     <>
       <div class="toolbar wrap xla-toolbar">
-        <label class="field">
+        <label class="field xla-choice">
           <span class="faint">Program</span>
           <select
             value={program.id}

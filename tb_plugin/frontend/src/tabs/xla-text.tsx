@@ -46,7 +46,7 @@ function Computation(props: { program: ProgramInfo; name: string; names: string[
       testId="xla-text"
       actions={
         <>
-          <label class="field no-picture">
+          <label class="field xla-choice no-picture">
             <span class="faint">Computation</span>
             <select
               value={name}
