@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from stepscope.analysis.extremes import extremes
-from stepscope.analysis.queue_depth import queue_depths
 from stepscope.tables.source import Source
 
 #: Queues that are told at most, those with most work.
@@ -43,7 +42,7 @@ def launch_points(source: Source, points: int) -> dict[str, Any]:
 
 def queue_points(source: Source, points: int) -> tuple[list[dict[str, Any]], int]:
     """The depth of each queue at no more than ``points`` moments in all, and how many queues there are."""
-    found = queue_depths(source.events, source.links)
+    found = source.queue_depths
     shown = found[:MAX_QUEUES]
     out = []
     for one in shown:

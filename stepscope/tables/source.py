@@ -18,6 +18,7 @@ from stepscope.analysis.launches import Launches, LaunchTimes, Links, launch_tim
 from stepscope.analysis.modules import Owners, module_owners
 from stepscope.analysis.operators import Calls, operator_calls
 from stepscope.analysis.order import coded
+from stepscope.analysis.queue_depth import QueueDepth, queue_depths
 from stepscope.analysis.queues import QueueOrder, queue_order
 from stepscope.analysis.select import device_of
 from stepscope.hlo.programs import Programs
@@ -72,6 +73,10 @@ class Source:
     @cached_property
     def launch_times(self) -> LaunchTimes:
         return launch_times(self.events, self.links, self.queues)
+
+    @cached_property
+    def queue_depths(self) -> list[QueueDepth]:
+        return queue_depths(self.events, self.links)
 
     @cached_property
     def launched(self) -> Launches:

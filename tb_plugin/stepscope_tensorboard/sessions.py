@@ -128,7 +128,8 @@ class Session:
         """Make what the first look into other tabs asks for, while nobody waits for it."""
         for name in _MADE_AHEAD:
             self.frame(self.tables(worker, name)[1], name, next(iter(TABLES[name].groupings)))
-        _ = self.tables(worker, "launches")[1].source.launched  # what the charts above that table count
+        source = self.tables(worker, "launches")[1].source
+        _ = source.launched, source.launch_times, source.queue_depths  # what the charts above that table show
         analysis = self.summary(worker).analysis
         if analysis.steps is not None and analysis.steps.deep.any():
             self.work(worker, analysis).make()

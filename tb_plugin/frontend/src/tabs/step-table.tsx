@@ -12,19 +12,34 @@ import type { By, Part } from "./step-parts";
 
 const MOST_ROWS = 14; // before the table scrolls
 
+/** The pages of the table, which are asked for with what stands above it. */
+export interface Paged {
+  pages: StepPages;
+  sort: Sort;
+  setSort: (sort: Sort) => void;
+}
+
+export function usePages(chosen: Chosen): Paged {
+  const pages = useMemo(() => new StepPages(), []);
+  const [sort, setSort] = useState<Sort>({ key: "start", descending: false });
+  useEffect(() => () => pages.close(), []);
+  const at = key.value;
+  if (at) {
+    pages.open(at, chosen, sort, freshness.value);
+    pages.need(0, 1);
+  }
+  return { pages, sort, setSort };
+}
+
 export function StepTable(props: {
-  chosen: Chosen;
+  paged: Paged;
   total: number; // of the chosen steps
   by: By;
   parts: readonly Part[];
   onOpen: (step: number) => void;
 }): JSX.Element {
-  const { chosen, total, by, parts } = props;
-  const pages = useMemo(() => new StepPages(), []);
-  const [sort, setSort] = useState<Sort>({ key: "start", descending: false });
-  useEffect(() => () => pages.close(), []);
-  const at = key.value;
-  if (at) pages.open(at, chosen, sort, freshness.value);
+  const { total, by, parts } = props;
+  const { pages, sort, setSort } = props.paged;
   const columns = useMemo(() => columnsOf(pages, by, parts), [by, parts]);
   return (
     <Table

@@ -23,7 +23,7 @@ import { Bars, barsData } from "./step-bars";
 import { StepCompare } from "./step-compare";
 import { defaultBy, nameOf, partsOf, type By, type Part } from "./step-parts";
 import { RangeParts, RangeSpread } from "./step-range";
-import { StepTable } from "./step-table";
+import { StepTable, usePages } from "./step-table";
 
 const BAR_PIXELS = 3; // at least
 const AROUND_BARS = 130; // pixels of the window that are no bars
@@ -89,6 +89,7 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
   const found = useFetched(JSON.stringify([chosen, by, host]), (key, signal) =>
     getStatistics(key, chosen, { by, host }, signal),
   );
+  const paged = usePages(chosen);
   const possible = useMemo(() => partsOf(by, theme.value), [by, theme.value]);
   const parts = useMemo(() => usedParts(possible, found.value), [possible, found.value]);
   const drawn = bars.value;
@@ -174,24 +175,24 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
       )}
       <Await of={found} what="the statistics">
         {(value) => (
-          <>
-            <Cards>
-              <RangeParts found={value} isRange={range !== null} by={by} parts={parts} />
-              <RangeSpread found={value} isRange={range !== null} onStep={choose} />
-            </Cards>
-            {deep > 0 && <ModuleFlame chosen={range || marked ? chosen : null} />}
-            <section class="card flush" aria-label="Steps">
-              <div class="card-head">
-                <h3>{range ? "Selected steps" : "Steps"}</h3>
-                <span class="card-note">
-                  {plural(value.steps, "step")}. Click one to compare it with the usual one.
-                </span>
-              </div>
-              <StepTable chosen={chosen} total={value.steps} by={by} parts={parts} onOpen={choose} />
-            </section>
-          </>
+          <Cards>
+            <RangeParts found={value} isRange={range !== null} by={by} parts={parts} />
+            <RangeSpread found={value} isRange={range !== null} onStep={choose} />
+          </Cards>
         )}
       </Await>
+      {deep > 0 && <ModuleFlame chosen={range || marked ? chosen : null} />}
+      {statistics && (
+        <section class="card flush" aria-label="Steps">
+          <div class="card-head">
+            <h3>{range ? "Selected steps" : "Steps"}</h3>
+            <span class="card-note">
+              {plural(statistics.steps, "step")}. Click one to compare it with the usual one.
+            </span>
+          </div>
+          <StepTable paged={paged} total={statistics.steps} by={by} parts={parts} onOpen={choose} />
+        </section>
+      )}
     </>
   );
 }
