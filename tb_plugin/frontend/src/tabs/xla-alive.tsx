@@ -10,6 +10,11 @@ import { Await } from "../ui/states";
 import { getAlive, type AliveAnswer, type BufferRow, type ProgramInfo } from "../xla/requests";
 import { goXla } from "./xla-tab";
 
+/** Of a name that fills a line as much as a sentence takes, and in a direction of its own. */
+function named(op: string | null): string {
+  return op === null ? "it" : `\u2068${op.length > 80 ? `${op.slice(0, 79)}…` : op}\u2069`;
+}
+
 export function AliveInProgram(props: {
   program: ProgramInfo;
   at: number;
@@ -23,7 +28,7 @@ export function AliveInProgram(props: {
     <Card
       title={`Alive at instruction ${count(at + 1)} of ${count(steps)}${isPeak ? ", the peak" : ""}`}
       definition={DEFINITIONS.programAlive}
-      basis={answer && `While ${answer.op ?? "it"} runs: ${plural(answer.count, "buffer")}, the largest first.`}
+      basis={answer && `While ${named(answer.op)} runs: ${plural(answer.count, "buffer")}, the largest first.`}
       data={answer ? () => aliveData(answer) : undefined}
       isTable
       testId="xla-alive"
