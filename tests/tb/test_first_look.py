@@ -15,13 +15,13 @@ from tests.tb.test_api import api_of, get, traced
 
 
 def opened(api: Api) -> list[tuple[str, str]]:
-    """Runs and workers whose timeline has been read after a first look."""
+    """Runs and workers whose timeline and analysis are there after a first look."""
     for _ in range(2):
         api.first_look.begin()
     for thread in threading.enumerate():
         if thread.name == "stepscope-first-look":
             thread.join()
-    return [key[:2] for key, session in api._sessions._sessions.items() if session._timeline is not None]
+    return [key[:2] for key, session in api._sessions._sessions.items() if session._timeline and session._summary]
 
 
 @pytest.fixture
