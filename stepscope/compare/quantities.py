@@ -15,7 +15,7 @@ class Quantity:
     Metrics:
         name: step_p50, step_p95 (of the complete steps), throughput, gpu_busy (mean of the devices'
             utilization_steps), input_wait (mean of a step with phases), exposed_communication (the class
-            communication, mean of a step captured in depth), memory_peak (the most that an allocator held on a
+            communication, mean of a step captured in depth), memory_peak (the most that was allocated at once on a
             device, else what the monitor saw there), overhead (the profiler's share of the training)
         unit: ns, ratio, bytes or samples_per_s
         a: of the first worker

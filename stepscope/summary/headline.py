@@ -13,13 +13,13 @@ def gpu_busy(worker: Mapping[str, Any]) -> float | None:
 
 
 def memory_peak(memory: Sequence[Mapping[str, Any]] | None, resources: Mapping[str, Any]) -> int | None:
-    """The most that an allocator held on a device, else what the monitor saw of the device's memory.
+    """The most that was allocated on a device at once, else what the monitor saw of the device's memory.
 
     Args:
         memory: the allocators of a worker.
         resources: what the monitor beside it saw, by metric.
     """
-    peaks = [m["peak_reserved_bytes"] or m["peak_bytes"] for m in memory or [] if m["device"] is not None]
+    peaks = [m["peak_bytes"] for m in memory or [] if m["device"] is not None]
     if peaks:
         return max(peaks)
     seen = resources.get("gpu_memory_used")

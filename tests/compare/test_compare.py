@@ -16,6 +16,7 @@ from stepscope.compare.parts import divided
 from stepscope.compare.warnings import warnings
 from stepscope.runs import open_run
 from stepscope.summary import analyse_worker, run_resources
+from stepscope.summary.headline import memory_peak
 from tests.builders import TraceBuilder
 from tests.recorded import RecordedRun
 
@@ -202,3 +203,14 @@ def test_each_level_of_the_module_tree_sums_to_what_it_is_a_part_of(tmp_path: Pa
     assert [nodes[0][key] for key in ("a_ns", "b_ns")] == [modules["a_ns"], modules["b_ns"]]
     assert [n["self_difference_ns"] for n in nodes[2:]] == [-40_000, 40_000, 100_000]
     assert compare(nested("a", 50, False), traced(tmp_path / "c", 1, [("gemm", 100)]))["module_tree"] == []
+
+
+def test_the_peak_of_memory_is_what_was_allocated_as_on_the_summary() -> None:
+    allocators = [
+        {"device": None, "peak_bytes": 99, "peak_reserved_bytes": None},
+        {"device": 0, "peak_bytes": 5, "peak_reserved_bytes": 8},
+        {"device": 1, "peak_bytes": 6, "peak_reserved_bytes": 7},
+    ]
+    assert memory_peak(allocators, {"gpu_memory_used": {"max": 20.0}}) == 6
+    assert memory_peak(allocators[:1], {"gpu_memory_used": {"max": 20.0}}) == 20
+    assert memory_peak(None, {}) is None

@@ -16,7 +16,7 @@ const KINDS: Record<string, [string, string, boolean]> = {
   exposed_communication: ["Exposed communication a step", DEFINITIONS.exposed, false],
   memory_peak: [
     "Peak memory of a device",
-    "The most that an allocator held on a device, else what the monitor saw of its memory.",
+    "The most that was allocated on a device at once, else what the monitor saw of its memory.",
     false,
   ],
   overhead: ["Profiler's overhead", DEFINITIONS.overhead, false],

@@ -123,7 +123,7 @@ function columnsOf({ ranks, compared_by }: RunSummary): Column[] {
       ? {
           key: "memory",
           label: "Peak memory",
-          title: "The most device memory that the allocator held, else the most that the monitor saw in use.",
+          title: "The most that was allocated on a device at once, else the most that the monitor saw in use.",
           numeric: true,
           value: (i) => ranks.memory_peak_bytes[i],
           cell: (i) => bytes(ranks.memory_peak_bytes[i]),
