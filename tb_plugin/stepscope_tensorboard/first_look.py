@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -43,10 +44,11 @@ class FirstLook:
                 return
             _, worker = self._listing.worker(run.id, run.workers[0].id)
             session = self._sessions.of(run.id, worker)
+            with contextlib.suppress(Pending):  # it goes on
+                session.summary(worker)  # first, as the first tab shows it
             timeline = session.timeline(worker)
             tree = timeline.tree()  # it keeps what it counts, and a view loads what draws it
             timeline.view(tree["t0"], tree["t1"], _PIXELS, [lane["id"] for lane in tree["lanes"]])
-            session.summary(worker)
         except Pending:
             pass  # it goes on
         except Exception as error:
