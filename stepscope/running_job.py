@@ -16,6 +16,12 @@ from stepscope.schema import LIVE_SCHEMA, Kind
 from stepscope.store import read_tail
 from stepscope.workers import RecordedWorker
 
+#: Seconds in which the first steps of a job are told: the writer threads of its workers write each second at least.
+PACE_WITHIN_S = 2.0
+_STEPS_OF_A_PACE = 10
+_PACE_OF_LAST = 100
+_LOOK_S = 0.1
+
 
 def live_workers(run: Run, ranks: Sequence[int] | None = None) -> list[RecordedWorker]:
     """The workers that still record, of all ranks or of some.
@@ -44,8 +50,14 @@ def live_workers(run: Run, ranks: Sequence[int] | None = None) -> list[RecordedW
 
 
 def capture_request(workers: Sequence[RecordedWorker], steps: int) -> Request:
-    """A capture of the same steps in all the workers: from a step on that none of them has reached when it asks."""
-    at_step = max(_step_after(worker, LEAD_S) for worker in workers) if len(workers) > 1 else 0
+    """A capture of the same steps in all the workers: from a step on that none of them has reached when it asks.
+
+    Where several workers have only begun, it waits until their pace is known, ``PACE_WITHIN_S`` at most.
+    """
+    at_step = 0
+    if len(workers) > 1:
+        deadline = time.monotonic() + PACE_WITHIN_S
+        at_step = max(_step_after(worker, LEAD_S, deadline) for worker in workers)
     return Request(CAPTURE, [worker.id for worker in workers], expires_ns(), steps=steps, at_step=at_step)
 
 
@@ -69,11 +81,18 @@ def latest_steps(worker: RecordedWorker) -> tuple[np.ndarray, np.ndarray, np.nda
     return number, start, dur
 
 
-def _step_after(worker: RecordedWorker, lead_s: float) -> int:
-    """The step that the worker will have begun in ``lead_s`` seconds, by its pace so far."""
+def _step_after(worker: RecordedWorker, lead_s: float, deadline: float) -> int:
+    """A step that the worker will not have begun in ``lead_s`` seconds: its quicker steps tell how far it may come.
+
+    Args:
+        deadline: until when (``time.monotonic``) to wait for as many steps as tell a pace; the first is a slow one.
+    """
     number, start, dur = latest_steps(worker)
+    while len(number) < _STEPS_OF_A_PACE and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+        number, start, dur = latest_steps(worker)
     if not len(number):
         return 0
     since_ns = max(0, time.time_ns() - int(start[-1] + dur[-1]))
-    pace_ns = max(1.0, float(np.median(dur)))
+    pace_ns = max(1.0, float(np.percentile(dur[-_PACE_OF_LAST:], 25)))
     return int(number[-1]) + 1 + math.ceil((since_ns + lead_s * 1e9) / pace_ns)
