@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 # Before torch is loaded, here and in the processes that tests start. OpenMP's threads wait for each other by spinning:
 # where other processes want the cores too, a training of 40 s took 7 minutes.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# What a script starts in the background ignores Ctrl+C, and so would the processes that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test measures wall time, and neither does hypothesis: CI machines are small and shared.
 settings.register_profile("stepscope", deadline=None)

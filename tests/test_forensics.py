@@ -46,8 +46,9 @@ while True:
 """
 
 
-#: Longer steps than this are time in which the process was given no core, and neither was its writer thread.
-RUNNING_NS = 10_000_000
+#: What is beyond this in a step of 2 ms is time in which the process was given no core, and neither was its writer
+#: thread.
+RUNNING_NS = 3_000_000
 
 
 def kill(folder: Path, after_s: float) -> tuple[int, int, int]:

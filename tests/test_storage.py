@@ -167,8 +167,8 @@ def test_storage_that_answers_after_the_end_gets_all(disk, caplog, monkeypatch):
     recorder = Recorder(disk.path / "run", framework="pytorch", rank=0)
     recorder.start()
     thread = recorder._thread
-    record(recorder, 1)
     disk.stall()
+    record(recorder, 1)  # only now: the writer thread may have its round at any moment
     assert not recorder.flush()
     with caplog.at_level(logging.WARNING, "stepscope"):
         recorder.stop()

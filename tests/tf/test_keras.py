@@ -4,6 +4,7 @@ import copy
 import sys
 import time
 from itertools import pairwise
+from statistics import median
 from types import SimpleNamespace
 
 import pytest
@@ -68,11 +69,13 @@ def test_phases_sum_to_the_step(recorded):
     run, *_ = recorded
     steps = summarize_worker(run.worker)["steps"]
     assert len(steps) == 12
-    for step in steps:
-        phase_ns = {name: ns for name, ns in step["phase_ns"].items() if ns is not None}
+    found = [{name: ns for name, ns in step["phase_ns"].items() if ns is not None} for step in steps]
+    for step, phase_ns in zip(steps, found, strict=True):
         assert sum(phase_ns.values()) == step["host_ns"]
-        assert phase_ns["compute"] > phase_ns["other"] >= 0
+        assert phase_ns["other"] >= 0
         assert phase_ns["input_wait"] > 0
+    # not in each: the process may lose its core anywhere
+    assert median(phase_ns["compute"] for phase_ns in found) > median(phase_ns["other"] for phase_ns in found)
 
 
 def test_validation_lies_between_the_steps(recorded):

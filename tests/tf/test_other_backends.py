@@ -92,10 +92,9 @@ def test_a_deep_window(trained):
     names = {window.events.text(i) for i in range(len(window.events))}
     assert "mine" in names
     assert any("aten::mm" in name if backend == "torch" else "dot" in name for name in names)
-    for i in markers:  # on the clock of the hook: each lies in its step for the most part
-        start, end = window.events.ts_ns[i], window.events.end_ns[i]
-        shared = [min(end, s.end) - max(start, s.start) for s in run.steps]
-        assert run.steps[int(np.argmax(shared))].step == window.events.step[i]
+    for i in markers:  # on the clock of the hook: each begins with its step, however long the process has no core then
+        before, step = (run.steps[int(window.events.step[i]) + by] for by in (-1, 0))
+        assert before.end - 1_000_000 < window.events.ts_ns[i] < step.end
     coverage = summarize(open_run(folder / "window"))["workers"][0]["coverage"]
     assert coverage["steps"] == 12
     assert coverage["deep_steps"] >= 2  # the others' ends may lie outside the window on a busy machine

@@ -1,7 +1,9 @@
 """Distribution strategies: two replicas in one process, and two workers by TF_CONFIG. Processes of their own."""
 
+import contextlib
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -44,13 +46,15 @@ def test_two_replicas_in_one_process(tmp_path):
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("localhost", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """Below those that the kernel gives to whoever asks for any: TensorFlow takes them seconds later only."""
+    ports = []
+    for port in random.sample(range(20_000, 32_000), 1000):
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("localhost", port))
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise AssertionError("no free port")
 
 
 def test_two_workers(tmp_path):
