@@ -143,6 +143,19 @@ def test_what_covers_a_lane_counts_once(tmp_path: Path) -> None:
     assert lanes["rank 0 · pid 4117"]["busy_ns"] is None
 
 
+def test_a_lane_with_python_frames_tells_where_its_operators_begin(tmp_path: Path) -> None:
+    trace = TraceBuilder()
+    for depth in range(6):
+        trace.python(f"main.py(1): f{depth}", depth, 1000 - 2 * depth)
+    trace.op("aten::linear", 100, 300).op("aten::addmm", 120, 250)  # below six frames: depth 6
+    trace.python("autograd.py(1): apply", 130, 200).op("aten::mul", 140, 150)  # in an operator: counts with it
+    trace.python("data.py(1): next", 1100, 300).op("aten::stack", 1150, 200)  # depth 1, in less time
+    trace.op("aten::add", 0, 500, tid=77)  # a thread without frames
+    lanes = {lane["name"]: lane for lane in timeline_of(tmp_path, trace).tree()["lanes"]}
+    assert lanes["MainThread (4117)"]["operators"] == 6
+    assert "operators" not in lanes["thread 77 (python3)"]
+
+
 def test_idle_lanes_stay_and_come_last(tmp_path: Path) -> None:
     window = TraceBuilder().op("aten::add", 0, 10).window()
     window.events.lanes.insert(0, Lane("thread", "idle", pid="4117", tid="5"))

@@ -107,6 +107,7 @@ class Timeline:
             for lane_id, (rows, events, busy) in segment.lane_sizes.items():
                 had = sizes.get(lane_id, (0, 0, 0))
                 sizes[lane_id] = (max(rows, had[0]), events + had[1], busy + had[2])
+        begins = self._operators_begin()
         lanes = []
         for lane in self.lanes.in_order({k: v[1] for k, v in sizes.items()}, self._training):
             rows, events, busy_ns = sizes.get(lane.id, (0, 0, 0))
@@ -120,6 +121,7 @@ class Timeline:
                     "rows": rows,
                     "events": events,
                     "busy_ns": busy_ns if holds_slices else None,
+                    **({"operators": begins[lane.id]} if lane.id in begins else {}),
                     **({"series": lane.series} if lane.series else {}),
                 }
             )
@@ -280,6 +282,23 @@ class Timeline:
         if not any(len(number) for number, _, _ in parts):
             parts = self._window_steps or [(np.empty(0, np.int64),) * 3]
         return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))  # type: ignore[return-value]
+
+    def _operators_begin(self) -> dict[int, int]:
+        """For each lane with Python frames the depth at which its operators begin: the median, weighted by their time.
+        A stack is as deep as the framework that calls the model, and says little before it reaches an operator."""
+        time_ns: dict[int, np.ndarray] = {}
+        for segment in self._windows:
+            for lane, depths in segment.operator_depths.items():
+                had = time_ns.get(lane, np.empty(0, np.int64))
+                sums = np.zeros(max(len(had), len(depths)), np.int64)
+                sums[: len(had)] += had
+                sums[: len(depths)] += depths
+                time_ns[lane] = sums
+        return {
+            lane: int(np.searchsorted(np.cumsum(sums), (int(sums.sum()) + 1) // 2))
+            for lane, sums in time_ns.items()
+            if sums.any()
+        }
 
     def locate(self, row: int) -> tuple[Segment, int]:
         """The segment that holds a row, and the row's place in its events.

@@ -8,7 +8,7 @@ import numpy as np
 
 from stepscope.analysis import intervals
 from stepscope.lod import RowIndex
-from stepscope.schema import COLUMN_DTYPES, NONE, Events
+from stepscope.schema import COLUMN_DTYPES, NONE, Events, Kind
 from stepscope.store.rows import row_order
 
 
@@ -65,6 +65,35 @@ class Rows:
             covered = intervals.union(start, start + self.index.dur_ns[low:high])
             sizes[lane] = (int(self.row_depth[last - 1]) + 1, int(high - low), intervals.length(covered))
         return sizes
+
+    @cached_property
+    def operator_depths(self) -> dict[int, np.ndarray]:
+        """For each lane with Python frames: at each depth the time in ns of operators that lie in no other one."""
+        kinds = self._sorted(self.events.kind)
+        depths = {}
+        for lane, (first, last) in self.rows_of.items():
+            of_lane = kinds[self.index.bounds[first] : self.index.bounds[last]]
+            if not (of_lane == Kind.PYTHON).any() or not (of_lane == Kind.OP).any():
+                continue
+            time_ns = np.zeros(int(self.row_depth[last - 1]) + 1, np.int64)
+            outer = np.empty(0, np.int64)  # those of the rows above, by start
+            for row in range(first, last):
+                low = self.index.bounds[row]
+                here = low + np.flatnonzero(kinds[low : self.index.bounds[row + 1]] == Kind.OP)
+                here = here[~self._inside(here, outer)]
+                time_ns[self.row_depth[row]] = self.index.dur_ns[here].sum()
+                outer = np.concatenate([outer, here])
+                outer = outer[np.argsort(self.index.ts_ns[outer], kind="stable")]
+            depths[lane] = time_ns
+        return depths
+
+    def _inside(self, slices: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Mask of the slices that begin while one of the others, sorted by start and without overlaps, runs."""
+        if len(others) == 0:
+            return np.zeros(len(slices), bool)
+        start = self.index.ts_ns[others]
+        before = np.searchsorted(start, self.index.ts_ns[slices], "right") - 1
+        return (before >= 0) & (self.index.ts_ns[slices] < (start + self.index.dur_ns[others])[before])
 
     def _sorted(self, column: np.ndarray) -> np.ndarray:
         return column if self._order is None else column[self._order]

@@ -124,16 +124,35 @@ def test_a_lane_and_the_names_are_resized(timeline: Timelines) -> None:
     assert tab.canvas.bounding_box()["width"] == width - 16
 
 
-def test_a_jump_shows_rows_that_were_cut(timeline: Timelines) -> None:
+def test_rows_that_were_cut_are_told_and_come_into_view(timeline: Timelines) -> None:
+    """The thread's rows: step, module, operator, launch."""
     tab = timeline()
+    above, below = tab.frame.get_by_test_id("rows-above"), tab.frame.get_by_test_id("rows-below")
     tab.frame.locator(".labels-body").focus()
-    for key in ("ArrowDown", "ArrowDown", "-", "-", "-"):
+    for key in ("ArrowDown", "ArrowDown", "-", "-"):
         tab.page.keyboard.press(key)
-    tab.frame.get_by_role("button", name="3 more rows").wait_for()
+    tab.frame.get_by_role("button", name="2 more rows").wait_for()
+    expect(below).to_have_accessible_name("2 rows below those shown")
+    expect(above).to_have_count(0)
+    height = tab.thread.bounding_box()["height"]
     tab.frame.get_by_test_id("timeline-search").fill("aten::linear")
     tab.page.keyboard.press("Enter")  # before there is an answer
-    tab.selected("aten::linear")
-    tab.frame.get_by_test_id("lane-rows").wait_for(state="detached")
+    tab.selected("aten::linear")  # with the row above it, the module's
+    expect(above).to_have_accessible_name("1 row above those shown")
+    assert tab.thread.bounding_box()["height"] == height
+    tab.click(tab.thread, 500, depth=0)
+    tab.selected("nn.Module: Net_0")
+    above.click()
+    expect(above).to_have_count(0)
+    tab.click(tab.thread, 8000, depth=0)
+    tab.selected("ProfilerStep#5")
+    tab.page.mouse.move(*tab.at(tab.thread, 500))
+    tab.page.keyboard.down("Alt")
+    tab.page.mouse.wheel(0, 100)
+    tab.page.mouse.wheel(0, 100)
+    tab.page.keyboard.up("Alt")
+    expect(above).to_have_accessible_name("2 rows above those shown")
+    expect(below).to_have_count(0)
 
 
 # -- moves ------------------------------------------------------------------------------------------

@@ -464,6 +464,7 @@ export interface LaneInfo {
   rows: number;
   events: number;
   busy_ns: number | null;
+  operators?: number; // the depth at which they begin, of a lane with Python frames
   series?: string | string[];
 }
 

@@ -46,6 +46,7 @@ export interface ViewState {
   idle: boolean; // idle threads are shown too
   moves: readonly Pair[]; // [lane, the sibling that it goes before, or 0: to the end], in turn
   sizes: readonly Pair[]; // [lane, rows shown]
+  tops: readonly Pair[]; // [lane, the outermost depth shown]
   labels: number | null; // width of the lanes' names in pixels
   color: Coloring;
   arrows: "selected" | "all";
@@ -109,6 +110,7 @@ export const INITIAL: ViewState = {
   idle: false,
   moves: [],
   sizes: [],
+  tops: [],
   labels: null,
   color: "kind",
   arrows: "selected",
@@ -138,6 +140,7 @@ export const OF_WORKER = {
   filter: "",
   moves: [],
   sizes: [],
+  tops: [],
   area: null,
   among: false,
   compare: null,
@@ -200,6 +203,7 @@ export function decodeState(hash: string): ViewState {
     idle: get("idle") === "1",
     moves: pairs(get("order")),
     sizes: pairs(get("size")).filter(([, rows]) => rows > 0),
+    tops: pairs(get("top")),
     labels: wholeNumber(get("names")),
     color: oneOf("color", COLORINGS, INITIAL.color),
     arrows: oneOf("arrows", ["selected", "all"] as const, INITIAL.arrows),
@@ -285,6 +289,7 @@ export function encodeState(state: ViewState, current: string, plugin = "stepsco
   set("idle", state.idle ? "1" : null);
   set("order", pairsText(state.moves));
   set("size", pairsText(state.sizes));
+  set("top", pairsText(state.tops));
   set("names", state.labels === null ? null : String(state.labels));
   set("color", state.color === INITIAL.color ? null : state.color);
   set("arrows", state.arrows === INITIAL.arrows ? null : state.arrows);

@@ -26,6 +26,7 @@ const full: ViewState = {
     [8, 0],
   ],
   sizes: [[5, 12]],
+  tops: [[5, 3]],
   labels: 310,
   color: "module",
   arrows: "all",

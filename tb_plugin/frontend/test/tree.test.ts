@@ -6,6 +6,7 @@ import {
   COUNTER_HEIGHT,
   defaultFold,
   defaultRows,
+  depthTop,
   foldedLanes,
   foldsHiding,
   HEADER_HEIGHT,
@@ -13,6 +14,7 @@ import {
   LANE_PADDING,
   layout,
   ROW_PITCH,
+  shows,
   sliceY,
   visibleRows,
 } from "../src/timeline/tree";
@@ -75,6 +77,25 @@ test("deep threads show fewer rows where they would push the streams out of sigh
   assert.equal(stream(659), 599);
   assert.deepEqual([...defaultRows(tree, new Set(), 100).values()], [4, 4, 3]); // never fewer
   assert.deepEqual(defaultRows(buildTree([lane(1, null, "thread", 90)]), new Set(), 100), new Map()); // nothing below
+});
+
+test("a lane that shows fewer rows than its stacks are deep shows those where its operators begin", () => {
+  const deep = { ...lane(2, 1, "thread", 30), operators: 20 };
+  const tree = buildTree([lane(1, null, "process"), deep]);
+  const row = (size: number, top?: number, folded = new Set<number>()) =>
+    layout(tree, folded, new Map([[2, size]]), top === undefined ? undefined : new Map([[2, top]])).index.get(2)!;
+  assert.deepEqual([row(8).first, row(8).rows], [17, 8]); // three callers, then the operators
+  assert.equal(row(16).first, 14); // the rows 14 up to 30: there are no more
+  assert.equal(row(30).first, 0); // all
+  assert.equal(row(8, 2).first, 2); // as the user wants
+  assert.equal(row(8, 99).first, 22);
+  assert.equal(row(8, 5, new Set([2])).first, 0); // folded: the outermost row
+  assert.deepEqual([shows(row(8), 16), shows(row(8), 17), shows(row(8), 24), shows(row(8), 25)], [false, true, true, false]); // prettier-ignore
+  assert.equal(depthTop(row(8), 17), HEADER_HEIGHT + LANE_PADDING);
+  // An arrow to a hidden row ends at the edge that it lies behind.
+  const all = layout(tree, new Set(), new Map([[2, 8]]));
+  assert.deepEqual(sliceY(tree, all, 2, 3), { y: HEADER_HEIGHT + 6, exact: false });
+  assert.deepEqual(sliceY(tree, all, 2, 28), { y: all.height - 6, exact: false });
 });
 
 test("a lane with an unknown parent is shown as a root", () => {

@@ -2,11 +2,11 @@
 // address.
 
 import { shown } from "../data";
-import { COLORINGS } from "../hash";
+import { COLORINGS, type Pair } from "../hash";
 import { adjust, nav } from "../state";
 import { withMove } from "./arrange";
 import type { TimelineModel } from "./model";
-import { isFoldable, type LaneNode } from "./tree";
+import { isFoldable, type LaneNode, type LayoutRow } from "./tree";
 
 export class Desk {
   constructor(private readonly model: TimelineModel) {}
@@ -48,7 +48,24 @@ export class Desk {
   resize(lane: number, rows: number | null): void {
     const usual = this.model.usualRows.peek().get(lane) ?? this.model.tree.peek().byId.get(lane)?.info.rows;
     const rest = nav.peek().sizes.filter(([id]) => id !== lane);
-    adjust({ sizes: rows === null || rows === usual ? rest : [...rest, [lane, rows]] });
+    const isUsual = rows === null || rows === usual;
+    adjust({
+      sizes: isUsual ? rest : [...rest, [lane, rows]],
+      ...(rows === null ? { tops: this.otherTops(lane) } : {}),
+    });
+  }
+
+  /** Show the rows of a lane from this depth on, as far as there are so many. */
+  showFrom(row: LayoutRow, depth: number): void {
+    const { id, rows } = row.node.info;
+    const first = Math.max(0, Math.min(depth, rows - row.rows));
+    if (row.kind === "slices" && !row.folded && first !== row.first) {
+      adjust({ tops: [...this.otherTops(id), [id, first]] });
+    }
+  }
+
+  private otherTops(lane: number): readonly Pair[] {
+    return nav.peek().tops.filter(([id]) => id !== lane);
   }
 
   /** Move a lane up or down among those beside it. */

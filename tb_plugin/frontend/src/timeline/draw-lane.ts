@@ -27,7 +27,8 @@ interface Label {
 /** A lane of a frame, laid out: its strips are filled and wait to be drawn. */
 export interface LaidLane {
   top: number; // of its first row
-  strips: number[]; // of each depth, -1 where it is out of sight
+  first: number; // the depth of that row
+  strips: number[]; // of each depth from it on, -1 where it is out of sight
   labels: Label[];
   pending: boolean; // it has never been answered for
 }
@@ -39,12 +40,13 @@ export function layLane(scene: Scene, strips: Strips, band: Band, row: LayoutRow
   const overview = scene.tiles.overview.get(lane);
   const laid: LaidLane = {
     top: laneTop(band, row) + LANE_PADDING,
+    first: row.first,
     strips: [],
     labels: [],
     pending: !detail && !overview,
   };
-  for (let depth = 0; depth < row.rows; depth += 1) {
-    const y = laid.top + depth * ROW_PITCH;
+  for (let shown = 0; shown < row.rows; shown += 1) {
+    const y = laid.top + shown * ROW_PITCH;
     laid.strips.push(y > band.bottom || y + ROW_PITCH < band.top || laid.pending ? -1 : strips.add());
   }
   const { range } = scene;
@@ -66,13 +68,14 @@ function fillStrips(scene: Scene, strips: Strips, laid: LaidLane, slices: LaneSl
   const scale = width / span(range);
   const from = (part.t0 - range.t0) * scale;
   const to = (part.t1 - range.t0) * scale;
-  const depths = Math.min(laid.strips.length, slices.rows.length - 1);
+  const shownRows = Math.min(laid.strips.length, slices.rows.length - 1 - laid.first);
   const palette = colorsOf(slices, scene.coloring);
   const { solid, pale, dim } = colors.words;
-  for (let depth = 0; depth < depths; depth += 1) {
-    const strip = laid.strips[depth];
+  for (let shown = 0; shown < shownRows; shown += 1) {
+    const strip = laid.strips[shown];
     if (strip < 0) continue;
-    const y = laid.top + depth * ROW_PITCH;
+    const y = laid.top + shown * ROW_PITCH;
+    const depth = laid.first + shown;
     const last = slices.rows[depth + 1];
     for (let i = firstEndingAfter(slices, slices.rows[depth], last, part.t0); i < last; i += 1) {
       const start = slices.start[i];
@@ -110,8 +113,8 @@ export function drawLane(
   colors: Ink,
 ): void {
   if (laid.pending) return drawPending(ctx, scene, laid.top, colors);
-  laid.strips.forEach((strip, depth) => {
-    if (strip >= 0) strips.draw(ctx, strip, laid.top + depth * ROW_PITCH, SLICE_HEIGHT);
+  laid.strips.forEach((strip, shown) => {
+    if (strip >= 0) strips.draw(ctx, strip, laid.top + shown * ROW_PITCH, SLICE_HEIGHT);
   });
   for (const label of laid.labels) drawLabel(ctx, label, colors);
 }

@@ -10,7 +10,7 @@ import { ink, type Ink } from "./ink";
 import { laneTop, lowerBound, SLICE_HEIGHT, TOP, xOf, type Band, type Scene } from "./scene";
 import { Strips } from "./strips";
 import { FONT } from "./text";
-import { LANE_PADDING, ROW_PITCH, visibleRows, type LayoutRow } from "./tree";
+import { depthTop, shows, visibleRows, type LayoutRow } from "./tree";
 import { span } from "./viewport";
 
 export function drawScene(ctx: CanvasRenderingContext2D, scene: Scene): void {
@@ -121,14 +121,14 @@ function drawMarks(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, rows
   const { hover, selected } = scene;
   if (hover) {
     const row = band.layout.index.get(hover.lane);
-    if (row && hover.depth < row.rows) {
+    if (row && shows(row, hover.depth)) {
       const { start, dur } = hover.slices;
       outline(ctx, scene, band, row, hover.depth, start[hover.index], dur[hover.index], colors.text, 1);
     }
   }
   if (selected) {
     const row = band.layout.index.get(selected.lane);
-    if (row?.kind === "slices" && selected.depth < row.rows) {
+    if (row && shows(row, selected.depth)) {
       outline(ctx, scene, band, row, selected.depth, selected.start, selected.dur, colors.accent, 2);
     }
     for (const shown of rows)
@@ -146,7 +146,8 @@ function markAgain(
   colors: Ink,
 ): void {
   const slices = scene.tiles.detail.get(row.node.info.id)?.slices;
-  for (let depth = 0; slices && depth < Math.min(row.rows, slices.rows.length - 1); depth += 1) {
+  const depths = slices ? Math.min(row.first + row.rows, slices.rows.length - 1) : 0;
+  for (let depth = row.first; slices && depth < depths; depth += 1) {
     const end = slices.rows[depth + 1];
     const i = firstEndingAfter(slices, slices.rows[depth], end, selected.start);
     if (i < end && slices.row[i] === selected.row)
@@ -163,9 +164,9 @@ function drawHits(ctx: CanvasRenderingContext2D, scene: Scene, band: Band, page:
   for (let i = lowerBound(page.start, scene.range.t0); i < end; i += 1) {
     if (page.dur[i] * scale > 3) continue;
     const row = band.layout.index.get(page.lane[i]);
-    if (row?.kind !== "slices" || page.depth[i] >= row.rows) continue;
+    if (!row || !shows(row, page.depth[i])) continue;
     const x = Math.round((page.start[i] - scene.range.t0) * scale);
-    const y = laneTop(band, row) + LANE_PADDING + page.depth[i] * ROW_PITCH;
+    const y = band.top - band.scroll + depthTop(row, page.depth[i]);
     const place = x * 100_000 + Math.round(y);
     if (drawn.has(place)) continue; // thousands may share a pixel
     drawn.add(place);
@@ -187,7 +188,7 @@ function outline(
   const x0 = Math.max(-4, xOf(start, scene.range, scene.width));
   const x1 = Math.min(scene.width + 4, xOf(start + dur, scene.range, scene.width));
   if (x1 < -3 || x0 > scene.width + 3) return;
-  const y = laneTop(band, row) + LANE_PADDING + depth * ROW_PITCH;
+  const y = band.top - band.scroll + depthTop(row, depth);
   ctx.strokeStyle = color;
   ctx.lineWidth = width;
   ctx.strokeRect(x0 - 0.5, y - 0.5, Math.max(2, x1 - x0), SLICE_HEIGHT + 1);

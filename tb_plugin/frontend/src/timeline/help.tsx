@@ -45,12 +45,14 @@ const LANES: Rows = [
   [["Alt ↑", "Alt ↓"], "with the names in focus: move a lane"],
   [["+", "-"], "with the names in focus: more, fewer rows"],
   [["*"], "with the names in focus: all rows of a lane, or as many as usual"],
+  [["Shift ↑", "Shift ↓"], "with the names in focus: the rows above, below those shown"],
   [["?"], "this help"],
 ];
 
 const MOUSE: Rows = [
   [["Wheel"], "zoom at the pointer (with or without ctrl; pinch on a trackpad or a screen)"],
   [["Shift + wheel"], "scroll the lanes; so does the wheel over their names"],
+  [["Alt + wheel"], "the rows of a lane above or below those shown"],
   [["Drag"], "move in time and across lanes"],
   [["Shift + drag"], "mark an interval on some lanes; on the ruler on all; drag its edges"],
   [["Click"], "select a slice; its connections appear as arrows and buttons"],

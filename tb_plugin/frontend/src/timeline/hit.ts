@@ -3,7 +3,7 @@
 import { firstEndingAfter, type LaneSlices } from "./decode";
 import type { Band } from "./scene";
 import type { Tile, TileStore } from "./tiles";
-import { LANE_PADDING, ROW_PITCH, visibleRows, type Layout, type LayoutRow } from "./tree";
+import { depthTop, ROW_PITCH, shows, visibleRows, type Layout, type LayoutRow } from "./tree";
 import { span, type Range } from "./viewport";
 
 export interface SliceHit {
@@ -22,8 +22,8 @@ export interface Place {
 export function placeAt(layout: Layout, y: number): Place | null {
   const row = visibleRows(layout, y, y + 1)[0];
   if (!row || y < row.y || y >= row.y + row.height) return null;
-  const depth = row.kind === "slices" ? Math.floor((y - row.y - LANE_PADDING) / ROW_PITCH) : -1;
-  return { row, depth: depth >= 0 && depth < row.rows ? depth : -1 };
+  const depth = row.first + Math.floor((y - depthTop(row, row.first)) / ROW_PITCH);
+  return { row, depth: shows(row, depth) ? depth : -1 };
 }
 
 /** The band and the lane at a height of the canvas. */

@@ -55,8 +55,10 @@ function selectLongest(model: TimelineModel): void {
   let longest = -1;
   for (const lane of model.visibleLanes()) {
     const slices = model.tiles.detail.get(lane)?.slices;
-    if (!slices) continue;
-    for (let i = 0; i < slices.start.length; i += 1) {
+    const row = model.layout.peek().index.get(lane) ?? model.pinned.peek().index.get(lane);
+    if (!slices || !row) continue;
+    const last = slices.rows[Math.min(row.first + row.rows, slices.rows.length - 1)];
+    for (let i = slices.rows[row.first] ?? last; i < last; i += 1) {
       const end = slices.start[i] + slices.dur[i];
       if (slices.count[i] === 1 && slices.start[i] >= range.t0 && end <= range.t1 && slices.dur[i] > longest) {
         longest = slices.dur[i];
@@ -203,6 +205,11 @@ export function attachPointer(canvas: HTMLCanvasElement, model: TimelineModel): 
     const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 30 : 1;
     const dx = event.deltaX * unit;
     const dy = event.deltaY * unit;
+    if (event.altKey) {
+      const place = placeOn(model.bands.peek(), point(event).y);
+      if (place && place.row.node.info.id >= 0) model.desk.showFrom(place.row, place.row.first + Math.sign(dy || dx));
+      return;
+    }
     if (event.shiftKey) {
       if (onPins(point(event).y)) model.setPinScroll(model.pinScroll.peek() + (dy || dx));
       else model.setScroll(model.scroll.peek() + (dy || dx));

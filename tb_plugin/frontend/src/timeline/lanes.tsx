@@ -152,6 +152,8 @@ function Labels(): JSX.Element {
     if (event.altKey && event.key === "ArrowUp") timeline.desk.move(id, -1);
     else if (event.altKey && event.key === "ArrowDown") timeline.desk.move(id, 1);
     else if (event.altKey) return;
+    else if (event.shiftKey && event.key === "ArrowUp") timeline.desk.showFrom(row, row.first - 1);
+    else if (event.shiftKey && event.key === "ArrowDown") timeline.desk.showFrom(row, row.first + 1);
     else if (event.key === "+") resizeBy(row, 1);
     else if (event.key === "-") resizeBy(row, -1);
     else if (event.key === "*" && row.kind === "slices" && !row.folded) toggleRows(row);
@@ -366,22 +368,7 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
         <bdi>{info.name}</bdi>
         {inside && <span class="faint">{inside}</span>}
       </span>
-      {(cut > 0 || canShrink) && (
-        <button
-          type="button"
-          class={`label-rows${below ? " below" : ""}`}
-          tabIndex={-1}
-          title={`${cut > 0 ? "Show all rows" : "Show fewer rows"} of this lane (* with the names in focus)`}
-          data-testid="lane-rows"
-          onPointerDown={(event) => event.stopPropagation()}
-          onClick={(event) => {
-            event.stopPropagation();
-            toggleRows(row);
-          }}
-        >
-          {cut > 0 ? plural(cut, "more row") : "fewer rows"}
-        </button>
-      )}
+      {(cut > 0 || canShrink) && <HiddenRows row={row} cut={cut} below={below} />}
       {busy && (
         <span class="label-busy" title="Time with an event on this lane, divided by the whole trace">
           {busy}
@@ -392,6 +379,30 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
         <span class="label-grip" aria-hidden="true" data-testid="lane-grip" onPointerDown={startResize} />
       )}
     </div>
+  );
+}
+
+/** How many rows a lane does not show, above and below those that it does, and buttons that show them. */
+function HiddenRows({ row, cut, below }: { row: LayoutRow; cut: number; below: boolean }): JSX.Element {
+  const { first, rows } = row;
+  const stop = (event: Event) => event.stopPropagation();
+  const button = (testId: string, text: string, title: string, act: () => void, label?: string) => (
+    <button type="button" tabIndex={-1} title={title} aria-label={label} data-testid={testId} onClick={act}>
+      {text}
+    </button>
+  );
+  const page = (testId: string, arrow: string, key: string, hidden: number, where: string, by: number) => {
+    const label = `${plural(hidden, "row")} ${where} those shown`;
+    const act = () => timeline.desk.showFrom(row, first + by * Math.max(1, rows - 1));
+    return below && hidden > 0 && button(testId, `${arrow} ${hidden}`, `${label} (Shift ${key})`, act, label);
+  };
+  const title = `${cut > 0 ? "Show all rows" : "Show fewer rows"} of this lane (* with the names in focus)`;
+  return (
+    <span class={`label-rows${below ? " below" : ""}`} onPointerDown={stop} onClick={stop}>
+      {button("lane-rows", cut > 0 ? plural(cut, "more row") : "fewer rows", title, () => toggleRows(row))}
+      {page("rows-above", "▲", "↑", Math.min(cut, first), "above", -1)}
+      {page("rows-below", "▼", "↓", cut - first, "below", 1)}
+    </span>
   );
 }
 

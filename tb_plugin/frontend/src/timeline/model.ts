@@ -32,9 +32,11 @@ import {
   buildTree,
   defaultFold,
   defaultRows,
+  depthTop,
   foldedLanes,
   foldsHiding,
   layout,
+  shows,
   stack,
   visibleRows,
   type Layout,
@@ -98,6 +100,7 @@ export class TimelineModel {
   private readonly idle = part("idle");
   private readonly pins = part("pins");
   private readonly sizeList = part("sizes");
+  private readonly topList = part("tops");
   readonly sizes = computed(() => new Map([...this.defaults.value.rows, ...this.sizeList.value]));
   readonly arranged = computed<Arranged>(() =>
     arrange(this.tree.value, {
@@ -124,12 +127,15 @@ export class TimelineModel {
     }
     return folded;
   });
-  readonly layout = computed<Layout>(() => layout(this.arranged.value.tree, this.folded.value, this.sizes.value));
+  private readonly tops = computed(() => new Map(this.topList.value));
+  readonly layout = computed<Layout>(() =>
+    layout(this.arranged.value.tree, this.folded.value, this.sizes.value, this.tops.value),
+  );
   /** Lanes that stay on top: pinned ones, then those of the comparison. */
   readonly pinned = computed<Layout>(() => {
     const pins = this.pins.value.flatMap((id) => this.tree.value.byId.get(id) ?? []);
     const nodes = [...pins, ...this.comparison.nodes(this.tree.value)];
-    return stack(nodes, this.folded.value, this.sizes.value);
+    return stack(nodes, this.folded.value, this.sizes.value, this.tops.value);
   });
   readonly pinnedHeight = computed(() => Math.min(this.pinned.value.height, Math.floor(this.space.value * 0.6)));
   readonly height = computed(() => Math.max(0, this.space.value - this.pinnedHeight.value)); // of the scrolled lanes
@@ -420,14 +426,13 @@ export class TimelineModel {
       if (this.filter.peek() !== "") adjust({ filter: "" });
       if (!this.arranged.peek().tree.byId.has(lane)) this.kept.value = new Set([...this.kept.peek(), lane]);
     }
-    if (depth >= (this.sizes.peek().get(lane) ?? Infinity)) {
-      this.desk.resize(lane, this.tree.peek().byId.get(lane)?.info.rows ?? null);
-    }
     const hidden = foldsHiding(this.tree.peek(), this.folded.peek(), lane, depth);
     if (hidden.length > 0) this.desk.toggleFold(hidden);
+    const cut = this.layout.peek().index.get(lane);
+    if (cut && !shows(cut, depth)) this.desk.showFrom(cut, depth - (cut.rows >> 1));
     const row = this.layout.peek().index.get(lane);
     if (!row) return;
-    const top = row.y + depth * 17;
+    const top = depthTop(row, depth);
     const scroll = this.scroll.peek();
     if (top < scroll + 10 || top + 30 > scroll + this.height.peek()) this.setScroll(top - this.height.peek() / 3);
   }

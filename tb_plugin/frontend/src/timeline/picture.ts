@@ -41,7 +41,8 @@ export function picture(model: TimelineModel): HTMLCanvasElement {
       const cut = row.kind === "slices" && !row.folded ? row.node.info.rows - row.rows : 0;
       if (cut > 0 && row.rows > 1) {
         ctx.fillStyle = colors.faint;
-        ctx.fillText(plural(cut, "more row"), x, laneTop(band, row) + row.height - 10);
+        const above = row.first > 0 ? `, ${row.first} of them above` : "";
+        ctx.fillText(plural(cut, "more row") + above, x, laneTop(band, row) + row.height - 10);
       }
       ctx.fillStyle = colors.line;
       ctx.fillRect(0, laneTop(band, row) + row.height - 1, NAMES, 1);

@@ -6,7 +6,7 @@ import type { Theme } from "../palette";
 import type { CurveStore } from "./curves";
 import type { SliceHit } from "./hit";
 import type { TileStore } from "./tiles";
-import { middleOf, ROW_PITCH, sliceY, type Layout, type LayoutRow, type Tree } from "./tree";
+import { middleOf, ROW_PITCH, shows, sliceY, type Layout, type LayoutRow, type Tree } from "./tree";
 import { span, type Range } from "./viewport";
 
 export const RULER_HEIGHT = 24;
@@ -74,9 +74,9 @@ interface Place {
 function ownPlace(scene: Scene, lane: number, depth: number | "last"): Place | null {
   for (const band of scene.bands) {
     const row = band.layout.index.get(lane);
-    if (row?.kind !== "slices") continue;
-    const at = depth === "last" ? row.rows - 1 : depth;
-    if (at < row.rows) return { y: band.top + middleOf(row, at) - band.scroll, band };
+    if (!row) continue;
+    const at = depth === "last" ? row.first + row.rows - 1 : depth;
+    if (shows(row, at)) return { y: band.top + middleOf(row, at) - band.scroll, band };
   }
   return null;
 }

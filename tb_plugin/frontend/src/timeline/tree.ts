@@ -27,6 +27,7 @@ export interface LayoutRow {
   height: number;
   kind: "header" | "slices" | "counter";
   rows: number; // depths shown; 0 for headers and counters
+  first: number; // the outermost of them
   foldable: boolean;
   folded: boolean;
 }
@@ -117,40 +118,53 @@ export function foldedLanes(defaults: ReadonlySet<number>, changed: readonly num
 
 export const NO_SIZES: ReadonlyMap<number, number> = new Map();
 
-/** `sizes` holds the rows that a lane shows where those are not all. */
-export function layout(tree: Tree, folded: ReadonlySet<number>, sizes = NO_SIZES): Layout {
+/**
+ * `sizes` holds the rows that a lane shows where those are not all, `tops` the outermost of them where they are not
+ * the usual ones.
+ */
+export function layout(tree: Tree, folded: ReadonlySet<number>, sizes = NO_SIZES, tops = NO_SIZES): Layout {
   const nodes: LaneNode[] = [];
   const walk = (node: LaneNode) => {
     nodes.push(node);
     if (!isFolded(node, folded)) node.children.forEach(walk);
   };
   tree.roots.forEach(walk);
-  return stack(nodes, folded, sizes);
+  return stack(nodes, folded, sizes, tops);
 }
 
 const isFolded = (node: LaneNode, folded: ReadonlySet<number>) => isFoldable(node) && folded.has(node.info.id);
 
 /** These lanes under each other, without their children. */
-export function stack(nodes: readonly LaneNode[], folded: ReadonlySet<number>, sizes = NO_SIZES): Layout {
+export function stack(
+  nodes: readonly LaneNode[],
+  folded: ReadonlySet<number>,
+  sizes = NO_SIZES,
+  tops = NO_SIZES,
+): Layout {
   const rows: LayoutRow[] = [];
   const index = new Map<number, LayoutRow>();
   let y = 0;
   for (const node of nodes) {
-    const row = rowOf(node, y, isFolded(node, folded), sizes.get(node.info.id));
+    const { id } = node.info;
+    const row = rowOf(node, y, isFolded(node, folded), sizes.get(id), tops.get(id));
     rows.push(row);
-    index.set(node.info.id, row);
+    index.set(id, row);
     y += row.height;
   }
   return { rows, height: y, index };
 }
 
-function rowOf(node: LaneNode, y: number, folded: boolean, size: number | undefined): LayoutRow {
+/** Callers of the operators that a lane with fewer rows than its stacks are deep shows above them. */
+const CALLERS = 3;
+
+function rowOf(node: LaneNode, y: number, folded: boolean, size?: number, top?: number): LayoutRow {
   const row: LayoutRow = {
     node,
     y,
     height: HEADER_HEIGHT,
     kind: "header",
     rows: 0,
+    first: 0,
     foldable: isFoldable(node),
     folded,
   };
@@ -161,6 +175,9 @@ function rowOf(node: LaneNode, y: number, folded: boolean, size: number | undefi
     const all = Math.max(1, node.info.rows);
     row.kind = "slices";
     row.rows = folded ? 1 : Math.min(all, size ?? all);
+    // The outermost frames of a deep stack are those of the launcher and of the training loop, on every slice the same.
+    const usual = Math.max(0, (node.info.operators ?? 0) - CALLERS);
+    row.first = folded ? 0 : Math.min(top ?? usual, all - row.rows);
     row.height = heightOf(row.rows);
   }
   return row;
@@ -186,19 +203,23 @@ export function visibleRows(all: Layout, top: number, bottom: number): LayoutRow
   return all.rows.slice(from, end);
 }
 
+/** Whether a lane shows the slices of a depth. */
+export const shows = (row: LayoutRow, depth: number) =>
+  row.kind === "slices" && depth >= row.first && depth < row.first + row.rows;
+
+/** The upper edge of the slices of a depth, from that of the lanes. */
+export const depthTop = (row: LayoutRow, depth: number) => row.y + LANE_PADDING + (depth - row.first) * ROW_PITCH;
+
 /** The vertical middle of a slice in its lane's row. */
-export function middleOf(row: LayoutRow, depth: number): number {
-  return row.y + LANE_PADDING + depth * ROW_PITCH + (ROW_PITCH - 1) / 2;
-}
+export const middleOf = (row: LayoutRow, depth: number) => depthTop(row, depth) + (ROW_PITCH - 1) / 2;
 
 /** The vertical middle of a slice, or of the nearest visible lane above it in the tree; null where none is. */
 export function sliceY(tree: Tree, all: Layout, lane: number, depth: number): { y: number; exact: boolean } | null {
   for (let node = tree.byId.get(lane) ?? null; node; node = node.parent) {
     const row = all.index.get(node.info.id);
     if (!row) continue;
-    if (node.info.id === lane && row.kind === "slices" && depth < row.rows) {
-      return { y: middleOf(row, depth), exact: true };
-    }
+    if (node.info.id === lane && shows(row, depth)) return { y: middleOf(row, depth), exact: true };
+    if (node.info.id === lane && depth < row.first) return { y: row.y + 6, exact: false };
     return { y: row.y + row.height - 6, exact: false };
   }
   return null;
