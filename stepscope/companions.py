@@ -40,7 +40,9 @@ class Companions:
             if len(workers) < 2:
                 return False
             told = Reason(**reason, rank=self._recorder.meta["rank"])
-            at_step = told.step + 1 + math.ceil(LEAD_S * 1e9 / usual_ns) if usual_ns else 0
+            # From where the training is by now: what was seen has waited for a look of the writer thread.
+            now_at = max(told.step, self._recorder.step)
+            at_step = now_at + 1 + math.ceil(LEAD_S * 1e9 / usual_ns) if usual_ns else 0
             expires_ns = time.time_ns() + int(EXPIRES_S * 1e9)
             for first in range(0, len(workers), MAX_WORKERS):
                 some = workers[first : first + MAX_WORKERS]

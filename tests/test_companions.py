@@ -56,11 +56,13 @@ def test_all_workers_take_the_same_steps_whoever_asks(job, tmp_path):
     workers = [job(rank) for rank in range(3)]
     for worker in workers[1:]:  # a slow step of one is a slow step of all that wait for it
         worker.flight._history.extend([100_000_000] * 60)
+        worker.recorder.step = 60
         worker.flight._open(SLOW)
     assert len(list(control_folder(tmp_path).glob("request-*"))) == 1
     for worker in workers:
         worker.control.poll()
-    expected = (3, 57 + 1 + 15, {**SLOW, "rank": 1})  # 15 steps of 100 ms: all have seen the request by then
+    # 15 steps of 100 ms from where the training is when it is asked: all have seen the request by then
+    expected = (3, 60 + 1 + 15, {**SLOW, "rank": 1})
     assert [worker.asked for worker in workers] == [[expected]] * 3
     assert not list(control_folder(tmp_path).glob("response-*"))
 

@@ -53,11 +53,16 @@ def test_every_step_is_recorded_and_its_parts_add_up(demo: tuple[str, str, dict]
     (worker,) = summary["workers"]
     assert worker["framework"] == framework
     assert len(worker["steps"]) == STEPS
-    for step in worker["steps"]:
+    divided = [step for step in worker["steps"] if step["phase_ns"] is not None]
+    if not any(note["code"] == "overhead_shed" for note in worker["quality"]):  # as the budget may on a busy machine
+        assert len(divided) == STEPS
+    assert divided
+    for step in divided:
         assert sum(ns or 0 for ns in step["phase_ns"].values()) == step["host_ns"]
+        assert step["phase_ns"]["input_wait"] > 0
+    for step in worker["steps"]:
         if step["activity_ns"] is not None:
             assert sum(step["activity_ns"].values()) == step["duration_ns"]
-        assert step["phase_ns"]["input_wait"] > 0
 
 
 def test_there_is_a_deep_window_an_annotation_and_a_monitor(demo: tuple[str, str, dict]) -> None:

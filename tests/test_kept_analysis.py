@@ -7,10 +7,9 @@ import pytest
 from stepscope.runs import open_run
 from stepscope.summary import analyse_worker, keeping, run_resources
 from stepscope_tensorboard import sessions
-from stepscope_tensorboard.api import Api
-from stepscope_tensorboard.logdirs import roots
 from tests.generated import Training
 from tests.recorded import RecordedRun
+from tests.tb.test_api import api_of
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def test_none_is_kept_of_a_running_job(tmp_path):
 
 
 def test_the_viewer_reads_what_another_one_kept(run, monkeypatch):
-    first, second = (Api(roots(str(run.parent), None)) for _ in range(2))
+    first, second = (api_of(run.parent) for _ in range(2))
     query = {"run": "run", "worker": opened(run).id}
     made = first.answer("summary", query).body
     monkeypatch.setattr(sessions, "analyse_worker", None)

@@ -38,8 +38,8 @@ def _traces(logdir: Path) -> None:
     hostile.write(logdir / "hostile" / "t.pt.trace.json")
     many.write(logdir / "many" / "t.pt.trace.json")
     TraceBuilder().op("aten::mm", 0, 10).write(logdir / "host" / "t.pt.trace.json")
-    (logdir / "xla").mkdir()
-    (logdir / "xla" / "host.xplane.pb").write_bytes(xspace(*cpu_planes()))
+    (logdir / "xla-ops").mkdir()
+    (logdir / "xla-ops" / "host.xplane.pb").write_bytes(xspace(*cpu_planes()))
 
 
 def open_table(open_page: Open, address: str, run: str, **state: Any) -> Any:
@@ -80,7 +80,7 @@ def plain(value: Any) -> str:
 
 
 def test_operations_of_xla_with_their_roofline_and_as_a_tree(open_page: Open, address: str) -> None:
-    page = open_table(open_page, address, "xla", table="hlo")
+    page = open_table(open_page, address, "xla-ops", table="hlo")
     expect(page.frame.locator("[data-testid=table-row] [data-key=name]")).to_have_text(
         ["dot.1", "add_maximum_fusion", "while.1", "add.1", "lost"]
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stepscope import cache, ending
+from stepscope import cache, ending, workers
 from stepscope.runs import open_run
 from stepscope.store import windows
 from stepscope.summary import summarize
@@ -26,7 +26,10 @@ from tests.recorded import RecordedRun
 
 
 def api_of(logdir: Path, **kwargs: Any) -> Api:
-    return Api(roots(str(logdir), None), **kwargs)
+    """One that waits for its work, however long that takes: else it tells former states of a running job."""
+    api = Api(roots(str(logdir), None), **kwargs)
+    api._sessions._wait_s = api._imports._wait_s = api._rollups._wait_s = 180.0
+    return api
 
 
 def get(api: Api, route: str, status: int = 200, **query: Any) -> Any:
@@ -233,6 +236,16 @@ def test_notes_on_the_ranks_of_a_run_are_those_of_the_command(tmp_path: Path) ->
     assert codes == [(n["code"], n["count"]) for n in expected[0]["quality"]]
 
 
+def test_a_rank_that_was_started_anew_is_not_told_twice(tmp_path: Path) -> None:
+    for attempt in (0, 1):
+        run = RecordedRun(tmp_path / "run", 0, 4000 + attempt, started_us=attempt * 1000).step(1, attempt * 1000, 100)
+        run.end(attempt * 1000 + 900)
+    api = api_of(tmp_path)
+    for worker in open_run(tmp_path / "run").workers:
+        answer = get(api, "summary", run="run", worker=worker.id)
+        assert "duplicate_rank" not in [n["code"] for n in answer["worker"]["quality"]]
+
+
 def test_long_tables_are_cut_and_counted(tmp_path: Path) -> None:
     trace = TraceBuilder()
     for i in range(250):
@@ -403,7 +416,8 @@ def test_what_is_made_ahead_is_what_the_tabs_ask_for(tmp_path: Path) -> None:
     assert "has no worker" in get(api, "ahead", 404, run="exp1", worker="9")["error"]
 
 
-def test_what_the_browser_has_is_not_sent_again(tmp_path: Path) -> None:
+def test_what_the_browser_has_is_not_sent_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "LIVE_WITHIN_NS", 3600 * 10**9)  # it goes on, however long the test takes
     run = RecordedRun(tmp_path / "exp1").step(0, 0, 100).flush().sample(0, {("cpu", -1): 0.5})
     api = api_of(tmp_path)
     at = {"run": "exp1", "worker": "0-node1-4117"}
