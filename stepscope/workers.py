@@ -62,6 +62,11 @@ class Worker(Protocol):
     def updated_ns(self) -> int: ...
     @property
     def is_live(self) -> bool: ...
+    @property
+    def recorded_ns(self) -> tuple[int, int] | None:
+        """Begin and end of the recording in Unix ns; None where that is not told."""
+        ...
+
     def live(self) -> Events:
         """The always-on rows: STEP, PHASE and ANNOTATION, lanes are threads."""
         ...
@@ -131,6 +136,13 @@ class RecordedWorker:
     @property
     def is_live(self) -> bool:
         return self.meta.get("ended_ns") is None and time.time_ns() - self.updated_ns < LIVE_WITHIN_NS
+
+    @property
+    def recorded_ns(self) -> tuple[int, int] | None:
+        begin_ns, end_ns = self.meta.get("started_ns"), self.meta.get("ended_ns")
+        if end_ns is None:  # it goes on, or was killed: the monitor outlives it by a little, the stream does not
+            end_ns = _modified_ns(self.folder.live_path())
+        return None if begin_ns is None or end_ns is None else (begin_ns, max(begin_ns, end_ns))
 
     def live(self) -> Events:
         path = self.folder.live_path()
@@ -253,6 +265,10 @@ class FileWorker:
     @property
     def updated_ns(self) -> int:
         return _modified_ns(self.path) or 0
+
+    @property
+    def recorded_ns(self) -> None:
+        return None
 
     def live(self) -> Events:
         return Events.empty()

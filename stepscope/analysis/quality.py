@@ -34,7 +34,7 @@ CODES = {
     "dropped_instants": "Instants of no length that tell nothing were left out.",
     "rank_conflict": "Metadata and file name tell different ranks; the metadata were taken.",
     "rank_unknown": "Neither metadata nor file name tell a rank.",
-    "duplicate_rank": "Several workers of the run say that they are the same rank; they are kept apart.",
+    "duplicate_rank": "Several workers that may have run at the same time say that they are one rank; kept apart.",
     "unreadable": "A worker could not be read; the other workers' numbers do not include it.",
     "unreadable_window": "A deep window is damaged; its steps have no activity.",
     "unfinished_recording": "The process was killed, hangs, or lost its disk: what came after is missing.",

@@ -55,7 +55,10 @@ def find(case: Case, rules: Iterable[Rule] | None = None) -> Found:
 
 
 def of_run(
-    by_worker: Sequence[Sequence[Finding]], across: Mapping[str, Any] | None, limits: Parameters | None = None
+    by_worker: Sequence[Sequence[Finding]],
+    across: Mapping[str, Any] | None,
+    limits: Parameters | None = None,
+    cpu: Mapping[str, float] | None = None,
 ) -> list[Finding]:
     """Findings about a run: what several workers share is told once, as the worst of them has it.
 
@@ -63,12 +66,13 @@ def of_run(
         by_worker: the findings of each worker.
         across: ``across_workers`` of the contract; None for a run of one worker.
         limits: the thresholds.
+        cpu: the median use of all CPUs of each host, where a monitor saw it.
     """
     same: dict[str, list[Finding]] = {}
     for finding in (f for findings in by_worker for f in findings):
         same.setdefault(finding.rule, []).append(finding)
     found = [_told_once(findings) for findings in same.values()]
-    slow = straggler(across, limits or Parameters())
+    slow = straggler(across, limits or Parameters(), cpu or {})
     return sorted([*found, *([slow] if slow else [])], key=_importance, reverse=True)
 
 

@@ -26,11 +26,16 @@ def add_findings(worker: Worker, analysis: Analysis, limits: Parameters | None =
 
 
 def run_findings(
-    workers: Sequence[Mapping[str, Any]], across: Mapping[str, Any] | None, limits: Parameters | None = None
+    workers: Sequence[Mapping[str, Any]],
+    across: Mapping[str, Any] | None,
+    limits: Parameters | None = None,
+    resources: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """``findings`` and ``verdict`` of a run, from its workers' parts of the contract and ``across_workers``."""
+    """``findings`` and ``verdict`` of a run, from its workers' parts of the contract, ``across_workers`` and
+    ``resources``."""
     by_worker = [[Finding.from_dict({**f, "workers": [w["worker"]]}) for f in w["findings"]] for w in workers]
-    found = of_run(by_worker, across, limits)
+    cpu = {host: metrics["cpu"]["p50"] for host, metrics in (resources or {}).items() if "cpu" in metrics}
+    found = of_run(by_worker, across, limits, cpu)
     bounds = [Bound(**w["bound"]) if w["bound"] else None for w in workers]
     told = verdict(found, bounds, noted=any(w["quality"] for w in workers))
     return {"findings": [f.to_dict() for f in found], "verdict": asdict(told)}

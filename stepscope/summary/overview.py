@@ -34,21 +34,23 @@ def overview(run: Run, rollups: Sequence[Rollup]) -> dict[str, Any]:
     if len(refused) == len(rollups):
         raise StepscopeError(refused[0] if refused else f"{run.path}: this run has no worker to read yet.")
     workers = [{**r.about, "quality": list(r.about["quality"])} for r in rollups]
+    recorded_ns = {w.id: w.recorded_ns for w in run.workers}
+    note_ranks(workers, [recorded_ns.get(w["worker"]) for w in workers])
     name_apart(workers)
-    note_ranks(workers)
     micro_ns = [r.micro_ns[r.steps["complete"][r.micro_step]] for r in rollups]
     across = across_workers(rollups, [w["worker"] for w in workers])
+    resources = _by_host(workers)
     return {
         "schema": SUMMARY_VERSION,
         "run": run.name,
         "metadata": run.metadata(),
-        **run_findings(workers, across),
+        **run_findings(workers, across, resources=resources),
         "workers": workers,
         "step_time_ns": distribution(complete_ns(rollups)),
         "micro_step_time_ns": distribution(micro_ns),
         "throughput_samples_per_s": run_throughput(workers),
         "across_workers": across,
-        "resources": _by_host(workers),
+        "resources": resources,
         "problems": list(run.problems),
     }
 

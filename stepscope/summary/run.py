@@ -61,13 +61,13 @@ def summarize(
     for worker, about in zip(run.workers, workers, strict=True):
         note_damage(worker, about)
     name_apart(workers)
-    note_ranks(workers)
+    note_ranks(workers, [w.recorded_ns for w in run.workers])
     across = across_workers(rollups, [w["worker"] for w in workers])
     return {
         "schema": SUMMARY_VERSION,
         "run": run.name,
         "metadata": run.metadata(),
-        **run_findings(workers, across, limits),
+        **run_findings(workers, across, limits, resources),
         "workers": workers,
         "step_time_ns": step_time(a.steps for a in analyses),
         "micro_step_time_ns": micro_step_time((a.steps, a.micro) for a in analyses),

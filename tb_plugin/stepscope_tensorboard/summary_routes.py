@@ -44,8 +44,9 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
         about.pop(elsewhere)
     about["step_count"] = None if analysis.steps is None else len(analysis.steps)
     about["quality"] = list(about["quality"])  # the analysis is kept: notes on the run are not added to it
-    peers: list[dict[str, Any]] = [{"rank": known_rank(w), "quality": []} for w in run.workers if w.id != worker.id]
-    note_ranks([about, *peers])
+    others = [w for w in run.workers if w.id != worker.id]
+    peers: list[dict[str, Any]] = [{"rank": known_rank(w), "quality": []} for w in others]
+    note_ranks([about, *peers], [w.recorded_ns for w in (worker, *others)])
     coverage = dict(about.pop("coverage"))
     moments = {k: None if coverage[k] is None else coverage[k] - origin for k in ("first_ns", "last_ns")}
     meta = worker.meta or {}

@@ -89,10 +89,10 @@ def test_lanes_are_moved_by_keys_and_by_dragging(timeline: Timelines) -> None:
     tab.page.keyboard.press("Alt+ArrowDown")
     tab.opened.settle()
     assert tab.names().index("thread 4000 (python3)") > tab.names().index(names[device])
-    box = tab.thread.bounding_box()
+    box, above = tab.thread.bounding_box(), tab.frame.get_by_test_id("lane-device").first.bounding_box()
     tab.page.mouse.move(box["x"] + 60, box["y"] + 8)
     tab.page.mouse.down()
-    tab.page.mouse.move(box["x"] + 60, box["y"] - 100, steps=4)
+    tab.page.mouse.move(box["x"] + 60, above["y"], steps=4)
     tab.page.mouse.up()
     tab.opened.settle()
     assert tab.names() == names

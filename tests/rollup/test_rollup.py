@@ -9,7 +9,7 @@ from stepscope import rollup
 from stepscope.report.ranks import ranks
 from stepscope.rollup import build, files
 from stepscope.runs import find_runs, open_run
-from stepscope.schema import Kind
+from stepscope.schema import NONE, Kind
 from stepscope.summary import analyse_worker, overview, summarize
 from stepscope.summary.rollup import rollup_of
 from tests.builders import TraceBuilder
@@ -176,11 +176,13 @@ def test_a_job_that_was_started_again(tmp_path):
     """Rank 1 is slow both times; the second attempt computes longer, which makes none of its ranks a straggler."""
     for attempt in (0, 1):
         for rank in (0, 1):
-            run = RecordedRun(tmp_path / "run", rank=rank, pid=4000 + 10 * attempt + rank, world_size=2, phases=[])
+            pid, begin = 4000 + 10 * attempt + rank, attempt * 10**6
+            run = RecordedRun(tmp_path / "run", rank, pid, started_us=begin, world_size=2, phases=[])
             for i in range(25):
-                run.step(i, attempt * 10**6 + i * 1000, (100 + 100 * rank) * (1 + 4 * attempt))
-            run.end()
+                run.step(i, begin + i * 1000, (100 + 100 * rank) * (1 + 4 * attempt))
+            run.end(begin + 30_000)
     summary = summarize(open_run(tmp_path / "run"))
+    assert [n for w in summary["workers"] for n in w["quality"]] == []  # no rank was there twice at a time
     across = summary["across_workers"]
     assert (across["attempts"], across["steps"], across["shared_steps"]) == (2, 50, 50)
     assert [(r["rank"], r["attempt"], r["slowest"], r["delta_ns"]) for r in across["ranks"]] == [
@@ -195,6 +197,26 @@ def test_a_job_that_was_started_again(tmp_path):
     )
     assert told["workers"] == [r["worker"] for r in across["ranks"][2:]]
     assert "2 attempts of the job; only workers of the same one are compared" in "\n".join(ranks(summary))
+
+
+@pytest.mark.parametrize(("busy", "is_told"), [(0.99, True), (0.5, False)])
+def test_a_slow_rank_on_a_host_whose_cpus_are_all_busy(tmp_path, busy, is_told):
+    for rank in (0, 1):
+        run = RecordedRun(tmp_path / "run", rank, 4000 + rank, world_size=2, phases=[])
+        for i in range(25):
+            run.step(i, i * 1000, 100 + 100 * rank).sample(i * 1000, {("cpu", NONE): 0.1 if i < 10 else busy})
+        run.end()
+    workers = open_run(tmp_path / "run").workers
+    found = [summarize(open_run(tmp_path / "run")), overview(open_run(tmp_path / "run"), rollup.rollups(workers))]
+    for summary in found:
+        (told,) = (f for f in summary["findings"] if f["rule"] == "straggler")
+        assert told["workers"] == [summary["workers"][1]["worker"]]
+        assert told["confidence"] == ("medium" if is_told else "high")
+        assert [line.split(":")[0] for line in told["counter_evidence"]] == (
+            ["All CPUs of node1 are busy (median 99.0 %), which 2 workers of the run use"] if is_told else []
+        )
+        assert told["evidence"].get("workers_on_host") == (2 if is_told else None)
+        assert any("OMP_NUM_THREADS" in line for line in told["fix"]) == is_told
 
 
 def test_a_world_of_absurd_size(tmp_path):
