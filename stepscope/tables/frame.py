@@ -22,13 +22,17 @@ Unit = Literal[
 
 @dataclass(frozen=True)
 class Column:
-    """One column: ``about`` is its definition with unit and denominator; ``shown`` whether it is by default."""
+    """One column: ``about`` is its definition with unit and denominator; ``shown`` whether it is by default.
+
+    Where a page has no room for all of these, it leaves out those with the largest ``spare`` first, never one with 0.
+    """
 
     key: str
     label: str
     unit: Unit
     about: str
     shown: bool = True
+    spare: int = 0
 
     @property
     def is_text(self) -> bool:

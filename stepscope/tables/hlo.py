@@ -18,7 +18,7 @@ from stepscope.tables.rows import EventRows
 from stepscope.tables.source import Source
 
 NAME = Column("name", "HLO operation", "text", "The operation, as the compiled program names it.")
-PROGRAM = Column("program", "Program", "text", "The compiled program (HLO module), with its number.")
+PROGRAM = Column("program", "Program", "text", "The compiled program (HLO module), with its number.", spare=4)
 CATEGORY = Column(
     "category",
     "Category",
@@ -32,10 +32,11 @@ FRAMEWORK = Column(
     "text",
     "The framework's path of the operator that it comes from; of a fusion that of its root, else of the last operation "
     "inside that tells any.",
+    spare=1,
 )
-TYPE = Column("op_type", "Operator type", "word", "The type of that operator; JAX tells none.")
-SOURCE = Column("source", "Source", "text", "The line of code that it comes from, where the compiler tells.")
-EXPRESSION = Column("expression", "Expression", "text", "The instruction as HLO text, without literals.")
+TYPE = Column("op_type", "Operator type", "word", "The type of that operator; JAX tells none.", spare=3)
+SOURCE = Column("source", "Source", "text", "The line of code that it comes from, where the compiler tells.", spare=4)
+EXPRESSION = Column("expression", "Expression", "text", "The instruction as HLO text, without literals.", spare=4)
 SHAPE = Column("shape", "Result", "text", "Type, dimensions and layout of the result.", shown=False)
 ELEMENT = Column("element", "Type", "word", "Of a product its left operand's type, else its result's.", shown=False)
 WHERE = Column("where", "Ran on", "text", "The device and the stream; without a device the thread of the host.")

@@ -26,11 +26,12 @@ COLUMNS = {
         "Executions",
         "count",
         "How often it was executed: on each device as often as the kernel of its own that ran there least often.",
+        spare=2,
     ),
     "total_ns": Column("total_ns", "Total", "ns", "Sum of the durations of its runs.", shown=False),
     "self_ns": Column("self_ns", "Self", "ns", SELF),
     "share": Column("share", "Share", "share", "Self time divided by that of all HLO operations."),
-    "mean_ns": Column("mean_ns", "Mean", "ns", "Self time divided by the number of executions."),
+    "mean_ns": Column("mean_ns", "Mean", "ns", "Self time divided by the number of executions.", spare=2),
     "flops": Column(
         "flops",
         "FLOPs",
@@ -39,7 +40,7 @@ COLUMNS = {
         "executions; operations whose work is not known are in no sum.",
     ),
     "flop_share": Column(
-        "flop_share", "FLOP share", "share", "FLOPs divided by those of all HLO operations.", shown=False
+        "flop_share", "FLOP share", "share", "FLOPs divided by those of all HLO operations.", shown=False, spare=3
     ),
     "transcendentals": Column(
         "transcendentals",
@@ -54,18 +55,22 @@ COLUMNS = {
         "bytes",
         f"{_COST}: operands and results, of slices and updates what they touch, nothing that passes inside a fusion. "
         "Of all executions. Caches are in no count.",
+        spare=2,
     ),
     "flop_per_s": Column("flop_per_s", "FLOP/s", "flop_per_s", "FLOPs divided by the self time of what is counted."),
     "bytes_per_s": Column(
-        "bytes_per_s", "Bytes/s", "bytes_per_s", "Bytes accessed divided by the self time of what is counted."
+        "bytes_per_s", "Bytes/s", "bytes_per_s", "Bytes accessed divided by the self time of what is counted.", spare=2
     ),
-    "intensity": Column("intensity", "FLOP/byte", "number", "Operational intensity: FLOPs divided by bytes accessed."),
+    "intensity": Column(
+        "intensity", "FLOP/byte", "number", "Operational intensity: FLOPs divided by bytes accessed.", spare=2
+    ),
     "bound": Column(
         "bound",
         "Bound by",
         "word",
         "Memory where the FLOPs of a byte are fewer than the device can do while it reads one, else compute. Known for "
         "devices whose ceilings are listed.",
+        spare=1,
     ),
     "of_roof": Column(
         "of_roof",
@@ -79,6 +84,7 @@ COLUMNS = {
         "Above the roof",
         "ns",
         "Self time beyond the least time that the device's ceilings allow.",
+        spare=3,
     ),
     "known": Column(
         "known", "Work known", "ratio", "Self time of operations whose FLOPs are known, divided by all.", shown=False

@@ -97,15 +97,16 @@ class LaunchTable(EventRows):
                 name = "median" if percent == 50 else "p99"
                 text = f"{'Median' if percent == 50 else '99th percentile'} over the linked launches. {about}"
                 shown = key == "latency_ns" or percent == 50
+                spare = 0 if key == "latency_ns" else 1
                 columns.append(
-                    (Column(f"{key[:-3]}_p{percent}_ns", f"{title} {name}", "ns", text, shown), of_linked(value))
+                    (Column(f"{key[:-3]}_p{percent}_ns", f"{title} {name}", "ns", text, shown, spare), of_linked(value))
                 )
         latency = self._times["latency_ns"]
         return frame(
             [
                 label,
                 (Column("count", "Launches", "count", "Launches in the deep windows."), sums["count"]),
-                (Column("linked", "Linked", "count", _C["linked"]), sums["linked"]),
+                (Column("linked", "Linked", "count", _C["linked"], spare=2), sums["linked"]),
                 (
                     Column(
                         "unlinked",
@@ -122,13 +123,15 @@ class LaunchTable(EventRows):
                     share(sums["host_ns"]),
                 ),
                 (
-                    Column("mean_ns", "Host mean", "ns", "Host time divided by the number of launches."),
+                    Column("mean_ns", "Host mean", "ns", "Host time divided by the number of launches.", spare=1),
                     means(sums["host_ns"], sums["count"]),
                 ),
                 (Column("device_ns", "Device time", "ns", _C["device_ns"]), sums["device_ns"]),
                 *columns,
                 (
-                    Column("latency_max_ns", "Latency longest", "ns", "The longest latency of a linked launch."),
+                    Column(
+                        "latency_max_ns", "Latency longest", "ns", "The longest latency of a linked launch.", spare=1
+                    ),
                     of_linked(linked.max(latency)),
                 ),
             ],

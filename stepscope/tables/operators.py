@@ -36,7 +36,7 @@ _FRAMES = " ← "
 
 NAME = Column("name", "Operator", "text", "The operator, as the framework names it.")
 SHAPES = Column("input_shapes", "Input shapes", "text", "Shape of each input, where the capture recorded shapes.")
-TYPES = Column("input_types", "Input types", "text", "Type of each input, where the capture recorded shapes.")
+TYPES = Column("input_types", "Input types", "text", "Type of each input, where the capture recorded shapes.", spare=3)
 STACK = Column("stack", "Call stack", "text", "The frames around the call, the innermost first, at most 64.")
 ELIGIBLE = Column(
     "matrix_eligible",
@@ -70,13 +70,13 @@ OF_ROOF = Column(
     "convolutions and without it in products, PyTorch's defaults.",
 )
 _TOTALS = (
-    ("host_self_ns", "Host self", True),
-    ("host_total_ns", "Host total", True),
-    ("device_self_ns", "Device self", True),
-    ("device_total_ns", "Device total", True),
-    ("device_count", "Device runs", False),
-    ("backward_host_ns", "Backward host", False),
-    ("backward_device_ns", "Backward device", False),
+    ("host_self_ns", "Host self", True, 0),
+    ("host_total_ns", "Host total", True, 1),
+    ("device_self_ns", "Device self", True, 0),
+    ("device_total_ns", "Device total", True, 1),
+    ("device_count", "Device runs", False, 0),
+    ("backward_host_ns", "Backward host", False, 0),
+    ("backward_device_ns", "Backward device", False, 0),
 )
 
 
@@ -100,7 +100,7 @@ class OperatorTable(EventRows):
                 (NAME, texts(events.name[rows], events.names)),
                 (START, source.moments(rows)),
                 step_column(source.steps_at(events.ts_ns[rows], events.step[rows])),
-                *((self._total(key, label, shown, one=True), self._values(key)) for key, label, shown in _TOTALS),
+                *((self._total(*total, one=True), self._values(total[0])) for total in _TOTALS),
                 (ELIGIBLE, self._eligible[events.name[rows]] if len(rows) else np.empty(0, bool)),
                 (SHAPES, texts(shape, [s for s, _ in shapes])),
                 (TYPES, texts(shape, [t for _, t in shapes])),
@@ -144,9 +144,11 @@ class OperatorTable(EventRows):
             [
                 *label,
                 (Column("count", "Calls", "count", "Calls in the deep windows."), sums["count"]),
-                *((self._total(key, title, shown), sums[key]) for key, title, shown in _TOTALS),
+                *((self._total(*total), sums[total[0]]) for total in _TOTALS),
                 (
-                    Column("host_share", "Host share", "share", "Host self time divided by that of all operators."),
+                    Column(
+                        "host_share", "Host share", "share", "Host self time divided by that of all operators.", spare=2
+                    ),
                     share(sums["host_self_ns"]),
                 ),
                 (
@@ -156,7 +158,7 @@ class OperatorTable(EventRows):
                     share(sums["device_self_ns"]),
                 ),
                 (
-                    Column("mean_ns", "Host mean", "ns", "Host total divided by the number of calls."),
+                    Column("mean_ns", "Host mean", "ns", "Host total divided by the number of calls.", spare=2),
                     means(sums["host_total_ns"], sums["count"]),
                 ),
                 (
@@ -164,7 +166,9 @@ class OperatorTable(EventRows):
                     sums["p50_ns"],
                 ),
                 (
-                    Column("p99_ns", "Host p99", "ns", "99th percentile of the host durations, by nearest rank."),
+                    Column(
+                        "p99_ns", "Host p99", "ns", "99th percentile of the host durations, by nearest rank.", spare=2
+                    ),
                     sums["p99_ns"],
                 ),
                 (
@@ -196,11 +200,11 @@ class OperatorTable(EventRows):
 
     # -- parts ----------------------------------------------------------------------------------------
 
-    def _total(self, key: str, label: str, shown: bool, one: bool = False) -> Column:
+    def _total(self, key: str, label: str, shown: bool, spare: int, one: bool = False) -> Column:
         calls = self._calls
         exists = calls.has_backward if key.startswith("backward") else calls.has_device or key.startswith("host")
         about = {"host_total_ns": "Duration of the call on the host."}.get(key, _O[key]) if one else _O[key]
-        return Column(key, label, "count" if key == "device_count" else "ns", about, shown and exists)
+        return Column(key, label, "count" if key == "device_count" else "ns", about, shown and exists, spare)
 
     def _values(self, key: str) -> Any:
         calls = self._calls

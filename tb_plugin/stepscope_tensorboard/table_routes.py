@@ -149,7 +149,8 @@ def rows_impl(tables: Tables, frame: Frame, asked: _Asked, offset: int, limit: i
         "by": asked.by,
         "groupings": [{"key": key, "label": label} for key, label in table.groupings.items()],
         "columns": [
-            {"key": c.key, "label": c.label, "unit": c.unit, "about": c.about, "shown": c.shown} for c in frame.columns
+            {"key": c.key, "label": c.label, "unit": c.unit, "about": c.about, "shown": c.shown, "spare": c.spare}
+            for c in frame.columns
         ],
         "name": frame.name,
         "sort": frame.sort if asked.query.sort is None else asked.query.sort,

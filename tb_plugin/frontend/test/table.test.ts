@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asTabs, exactText, halves, quantityOf, shownText } from "../src/table/cells";
+import { shownColumns } from "../src/table/columns";
+import type { Unit } from "../src/table/requests";
 import { reveal, ROW_HEIGHT, scrollHeight, scrollTopOf, topRow } from "../src/table/scroll";
 import { decodeTable, encodeTable, INITIAL_TABLE, ofOtherWorker, type TableView } from "../src/table/view";
 
@@ -60,6 +62,26 @@ test("values by their unit; what was not measured is a dash, never 0", () => {
   assert.equal(exactText(1_234_567, "ns", true), "1234567");
   assert.equal(exactText(null, "ns", true), "");
   assert.equal(exactText(0.5, "ratio"), "50 %");
+});
+
+test("columns that have no room are left out by their rank, none that was chosen", () => {
+  const column = (key: string, unit: Unit, spare: number) => ({ key, label: key, unit, about: "", shown: true, spare });
+  const columns = [
+    column("name", "text", 0), // 280 pixels, the others 72, the row 16
+    column("a", "ns", 2),
+    column("b", "ns", 1),
+    column("c", "ns", 0),
+    column("d", "ns", 2),
+  ];
+  const answer = { columns, name: "name", sort: "c" };
+  const keys = (room: number, picked: string[] | null = null, sort = "c") =>
+    shownColumns({ ...answer, sort }, picked, room).map(({ key }) => key);
+  assert.deepEqual(keys(16 + 280 + 4 * 72), ["name", "a", "b", "c", "d"]);
+  assert.deepEqual(keys(16 + 280 + 4 * 72 - 1), ["name", "a", "b", "c"]);
+  assert.deepEqual(keys(16 + 280 + 2 * 72), ["name", "b", "c"]);
+  assert.deepEqual(keys(0), ["name", "c"]);
+  assert.deepEqual(keys(0, null, "d"), ["name", "c", "d"]); // the sorted one
+  assert.deepEqual(keys(0, ["a", "d"]), ["name", "a", "d"]);
 });
 
 test("quantities as people write them", () => {

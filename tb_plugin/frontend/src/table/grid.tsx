@@ -3,6 +3,7 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { asTabs, exactText } from "./cells";
+import { leastWidth, ROW_PADDING } from "./columns";
 import { valueOf, type Pages } from "./pages";
 import { isWords, type ColumnInfo, type RowsAnswer, type Unit } from "./requests";
 import { Row, type RowActs } from "./row";
@@ -10,26 +11,6 @@ import { reveal, ROW_HEIGHT, scrollHeight, topRow } from "./scroll";
 
 const EXTRA_ROWS = 10;
 const MOST_COPIED = 10_000;
-
-// Header and rows are grids of their own: only tracks that do not depend on contents line up.
-// 7 pixels a letter hold any label, with its sort mark and padding.
-const WIDE: Record<string, number> = {
-  stack: 340,
-  input_shapes: 200,
-  input_types: 160,
-  category: 150,
-  framework_op: 190,
-  expression: 340,
-};
-
-const LEAST: Partial<Record<Unit, number>> = { flop: 96, flop_per_s: 106 };
-
-const leastWidth = (column: ColumnInfo, isName: boolean) => {
-  const text = isName ? 280 : (WIDE[column.key] ?? 130);
-  const word = WIDE[column.key] ?? 96;
-  const least = column.unit === "text" ? text : column.unit === "word" ? word : (LEAST[column.unit] ?? 72);
-  return Math.max(least, column.label.length * 7 + 32);
-};
 
 interface Place {
   row: number;
@@ -92,7 +73,7 @@ export function Grid(props: {
         .join(" "),
     [columns, answer.name],
   );
-  const minWidth = `${columns.reduce((sum, c) => sum + leastWidth(c, c.key === answer.name), 16)}px`;
+  const minWidth = `${columns.reduce((sum, c) => sum + leastWidth(c, c.key === answer.name), ROW_PADDING)}px`;
 
   const moveTo = (next: number, extend: boolean) => {
     const element = scroller.current;

@@ -31,6 +31,7 @@ export interface ColumnInfo {
   unit: Unit;
   about: string;
   shown: boolean;
+  spare?: number; // left out where there is no room, the largest first; 0: never
 }
 
 export type Value = number | string | boolean | null;

@@ -114,15 +114,20 @@ export function TableToolbar(props: Props): JSX.Element {
   );
 }
 
-function Columns({ answer, columns, onChange }: Props): JSX.Element {
+function Columns({ view, answer, columns, onChange }: Props): JSX.Element {
   const shown = new Set(columns.map((column) => column.key));
   const all = answer?.columns ?? [];
+  const without = view.columns ? 0 : all.filter((column) => column.shown && !shown.has(column.key)).length;
   const toggle = (key: string) => {
     const next = all.filter((c) => (c.key === key ? !shown.has(key) : shown.has(c.key))).map((c) => c.key);
     if (next.length > 0) onChange({ columns: next });
   };
   return (
-    <Popover label="Columns" title="Choose the columns" testId="table-columns">
+    <Popover
+      label={without > 0 ? `Columns (${without} more)` : "Columns"}
+      title={without > 0 ? `Choose the columns: ${without} of them did not fit` : "Choose the columns"}
+      testId="table-columns"
+    >
       {() => (
         <fieldset class="choices">
           <legend class="sr-only">Columns</legend>

@@ -2,12 +2,13 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { freshness, key } from "../data";
+import { shownColumns, useRoom } from "./columns";
 import { Pages } from "./pages";
-import type { ColumnInfo, RowsAnswer } from "./requests";
 import type { TableView } from "./view";
 
-/** `columns` are those on show; `say` tells a screen reader `said`. `asked`: the view with more conditions than it tells. */
-export function usePages(view: TableView, asked: TableView = view) {
+/** `columns` are those on show; `say` tells a screen reader `said`. `asked`: the view with more conditions than it tells.
+ * `around`: pixels of the window's width that are not the table's. */
+export function usePages(view: TableView, asked: TableView = view, around = 0) {
   const at = key.value;
   const stamp = freshness.value;
   const pages = useMemo(() => new Pages(), []);
@@ -17,13 +18,10 @@ export function usePages(view: TableView, asked: TableView = view) {
   }, [at, asked, stamp]);
   useEffect(() => () => pages.stop(), []);
   const { value: answer, state, detail } = pages.now.value;
-  const columns = useMemo(() => shownColumns(answer, view.columns), [answer?.columns, view.columns]);
+  const room = useRoom(around);
+  const columns = useMemo(
+    () => shownColumns(answer, view.columns, room),
+    [answer?.columns, answer?.sort, view.columns, room],
+  );
   return { pages, answer, problem: state === "error" ? detail : "", columns, said, say };
-}
-
-/** The columns in the order of the table; those that the view names, if it names any that exist. */
-export function shownColumns(answer: RowsAnswer | null, picked: readonly string[] | null): ColumnInfo[] {
-  const all = answer?.columns ?? [];
-  const chosen = all.filter((column) => picked?.includes(column.key) || column.key === answer?.name);
-  return picked && chosen.length > 0 ? chosen : all.filter((column) => column.shown || column.key === answer?.name);
 }

@@ -17,6 +17,9 @@ import { SINGLE, type TableView } from "../table/view";
 import type { TimeRange, TimeView } from "../time/view";
 import { Absent, Await } from "../ui/states";
 
+/** Margins of the page and border of the card. */
+const AROUND = 30;
+
 const change = (patch: Partial<TableView>) => adjust({ allocations: { ...nav.peek().allocations, ...patch } });
 const go = (patch: Partial<TableView>) => navigate({ allocations: { ...nav.peek().allocations, ...patch } });
 
@@ -28,7 +31,7 @@ export function AllocationsCard({ range }: { view: TimeView; range: TimeRange | 
     const within = range && by === SINGLE ? [{ column: "start_ns", least: range.t0, most: range.t1 }] : [];
     return { ...view, by, bounds: [...view.bounds, ...within] };
   }, [view, by, range?.t0, range?.t1]);
-  const { pages, answer, problem, columns, said, say } = usePages(view, asked);
+  const { pages, answer, problem, columns, said, say } = usePages(view, asked, AROUND);
   const open = (id: number) => {
     const at = key.peek();
     if (by !== SINGLE) go({ by: SINGLE, sort: null, within: { by, id } });
