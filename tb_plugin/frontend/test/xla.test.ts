@@ -59,6 +59,28 @@ test("every arrow points down, and nodes of a layer do not overlap", () => {
   );
 });
 
+test("an instruction with dozens of operands has them in rows, whose arrows pass the other rows together", () => {
+  const operands = Array.from({ length: 30 }, (_, i) => `operand${i}`);
+  const users = Array.from({ length: 9 }, (_, i) => `user${i}`);
+  const edges = [
+    ...operands.map((id): [string, string] => [id, "tuple"]),
+    ...users.map((id): [string, string] => ["tuple", id]),
+  ];
+  const { nodes, edges: lines, width } = drawing(edges);
+  const rows = (ids: string[]) => new Set(ids.map((id) => nodes.get(id)!.y)).size;
+  assert.deepEqual([rows(operands), rows(users)], [5, 2]);
+  for (const [from, to] of edges) assert.ok(nodes.get(from)!.y < nodes.get(to)!.y);
+  assert.ok(width <= 8 * (SIZE.width + 14), `${width}`); // a row, and room for what passes it
+  const passing = (y: number) =>
+    new Set(
+      lines
+        .flat()
+        .filter((at) => at[1] === y)
+        .map((at) => at[0]),
+    ).size;
+  assert.equal(passing(nodes.get("operand29")!.y), 1);
+});
+
 test("a constant stands right above what reads it", () => {
   const { nodes } = drawing([
     ["a", "b"],

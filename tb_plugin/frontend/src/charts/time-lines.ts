@@ -12,6 +12,7 @@ export const LEFT = 76; // pixels beside the plot
 export const RIGHT = 14;
 export const AXIS = 20; // pixels below it
 const TOP = 5;
+const NAMED_TOP = 18; // room for the name of a mark above the highest value
 
 export type ChartUnit = SeriesUnit | "cores";
 
@@ -112,7 +113,8 @@ export function drawLines(plot: Plot, lines: readonly Line[], marks: readonly Ma
   const colors = CHART_COLORS[theme];
   const { most, step } = scaleOf(lines);
   const bottom = bottomOf(plot);
-  const y = (value: number) => bottom - (value / most) * (bottom - TOP);
+  const top = marks.length > 0 ? NAMED_TOP : TOP;
+  const y = (value: number) => bottom - (value / most) * (bottom - top);
   ctx.font = `11px ${CHART_FONT}`;
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
@@ -121,7 +123,7 @@ export function drawLines(plot: Plot, lines: readonly Line[], marks: readonly Ma
     ctx.fillRect(LEFT, Math.round(y(mark)), width - LEFT - RIGHT, 1);
     ctx.fillStyle = colors.faint;
     const text = mark === 0 ? "0" : valueText(mark, lines[0].unit).replace(/\.0+(?= )/, "");
-    ctx.fillText(text, LEFT - 8, Math.max(TOP + 3, Math.min(y(mark), bottom - 3)));
+    ctx.fillText(text, LEFT - 8, Math.max(top + 3, Math.min(y(mark), bottom - 3)));
   }
   ctx.save();
   ctx.beginPath();
@@ -144,12 +146,14 @@ export function drawLines(plot: Plot, lines: readonly Line[], marks: readonly Ma
   ctx.textBaseline = "middle";
   for (const mark of marks) {
     const [px, py] = [x(mark.t), y(mark.value)];
+    if (px < LEFT || px > width - RIGHT) continue;
     ctx.beginPath();
     ctx.arc(px, py, 3.5, 0, 2 * Math.PI);
     ctx.fill();
-    const isLeft = px + ctx.measureText(mark.text).width + 14 > width - RIGHT;
-    ctx.textAlign = isLeft ? "right" : "left";
-    ctx.fillText(mark.text, px + (isLeft ? -8 : 8), Math.max(py, TOP + 6));
+    // Above its point, where no curve is: beside it a value that lasts would run through the name.
+    const half = ctx.measureText(mark.text).width / 2 + 2;
+    ctx.textAlign = "center";
+    ctx.fillText(mark.text, Math.min(Math.max(px, LEFT + half), width - RIGHT - half), py - 11);
   }
   ctx.restore();
 }

@@ -22,6 +22,7 @@ export interface Drawing {
 interface Item {
   id: string | null; // null: a stand-in
   layer: number;
+  fold: number; // the layer that its layer is a part of
   width: number;
   up: Item[];
   down: Item[];
@@ -33,6 +34,7 @@ interface Item {
 const GAP_X = 14;
 const GAP_Y = 42;
 const SWEEPS = 8;
+const MOST_IN_LAYER = 6; // more, as of an instruction with dozens of operands, would be wider than the page
 
 /** Groups, where they are told, stay side by side in their layers. Arrows that would close a circle are left out. */
 export function layered(
@@ -43,13 +45,13 @@ export function layered(
 ): Drawing {
   const items = new Map<string, Item>();
   for (const id of ids) {
-    items.set(id, { id, layer: 0, width: size.width, up: [], down: [], x: 0, place: 0, group: group(id) });
+    items.set(id, { id, layer: 0, fold: 0, width: size.width, up: [], down: [], x: 0, place: 0, group: group(id) });
   }
   const arrows = edges.filter(([from, to]) => items.has(from) && items.has(to) && from !== to);
   assignLayers(items, arrows);
-  const layers: Item[][] = [];
-  for (const item of items.values()) (layers[item.layer] ??= []).push(item);
-  const routes = arrows.map(([from, to]) => route(items.get(from)!, items.get(to)!, layers));
+  const layers = folded(items, arrows);
+  const shared = new Map<string, Item>();
+  const routes = arrows.map(([from, to]) => route(items.get(from)!, items.get(to)!, layers, shared));
   order(layers);
   position(layers);
   return drawn(layers, items, routes, size);
@@ -81,18 +83,50 @@ function assignLayers(items: Map<string, Item>, arrows: (readonly [string, strin
   }
 }
 
-/** The items that an arrow passes, its ends included; empty where it would point up. */
-function route(from: Item, to: Item, layers: Item[][]): Item[] {
+/** The layers, of which one with many nodes becomes several: those that only are read above, those that only read below. */
+function folded(items: Map<string, Item>, arrows: (readonly [string, string])[]): Item[][] {
+  const whole: Item[][] = [];
+  for (const item of items.values()) (whole[item.layer] ??= []).push(item);
+  const isRead = new Set(arrows.map(([from]) => from));
+  const reads = new Set(arrows.map(([, to]) => to));
+  const rank = ({ id }: Item) => (reads.has(id!) ? 1 : 0) - (isRead.has(id!) ? 1 : 0);
+  const layers: Item[][] = [];
+  for (const all of whole) {
+    const fold = layers.length;
+    const sorted = [...all].sort((a, b) => rank(a) - rank(b));
+    for (let at = 0; at < sorted.length; at += MOST_IN_LAYER) {
+      const part = sorted.slice(at, at + MOST_IN_LAYER);
+      for (const item of part) Object.assign(item, { layer: layers.length, fold });
+      layers.push(part);
+    }
+  }
+  return layers;
+}
+
+/** The items that an arrow passes, its ends included; empty where it would point up. Arrows out of one folded layer to
+ * one node pass the rest of that layer together, as do those from one node into a folded layer. */
+function route(from: Item, to: Item, layers: Item[][], shared: Map<string, Item>): Item[] {
   if (to.layer <= from.layer) return [];
   const path = [from];
+  const group = from.group !== null && from.group === to.group ? from.group : null;
   for (let layer = from.layer + 1; layer < to.layer; layer += 1) {
-    const group = from.group !== null && from.group === to.group ? from.group : null;
-    const stand: Item = { id: null, layer, width: 10, up: [], down: [], x: 0, place: 0, group };
-    layers[layer].push(stand);
+    const { fold } = layers[layer][0];
+    const end = fold === from.fold ? `to ${to.id}` : fold === to.fold ? `from ${from.id}` : null;
+    const key = `${layer} ${group} ${end}`;
+    let stand = end === null ? undefined : shared.get(key);
+    if (!stand) {
+      stand = { id: null, layer, fold, width: 10, up: [], down: [], x: 0, place: 0, group };
+      if (end === null) layers[layer].push(stand);
+      else {
+        layers[layer].splice(layers[layer].length / 2, 0, stand); // at a side, each row would stand further aside
+        shared.set(key, stand);
+      }
+    }
     path.push(stand);
   }
   path.push(to);
   for (let i = 1; i < path.length; i += 1) {
+    if (path[i - 1].down.includes(path[i])) continue;
     path[i - 1].down.push(path[i]);
     path[i].up.push(path[i - 1]);
   }
