@@ -54,7 +54,7 @@ class Capture:
         self.reason = reason
         self.first_step: int | None = None
         self.failure: str | None = None
-        self.conversion: Any = None  # a ``stepscope.convert.Conversion``, once it is recorded
+        self.conversion: Any = None  # a ``stepscope.converter.Conversion``, once it is recorded
 
     def outcome(self) -> Response | None:
         """How it ended, without the worker's name; None while it goes on."""

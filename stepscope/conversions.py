@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stepscope.convert import Conversion
+from stepscope.converter import Conversion, Converter
 from stepscope.recorder import Recorder
 
 log = logging.getLogger("stepscope")
 
+#: Seconds that a conversion gives way to a training that leaves no core idle, before it takes its share.
+PATIENCE_S = 20.0
+#: The same once the recording ends.
+_LAST_PATIENCE_S = 0.5
 #: Seconds of waiting after which the log says what is waited for.
 _SAY_AFTER_S = 3.0
 
@@ -23,7 +29,11 @@ class Conversions:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._running: list[Conversion] = []
+        self._ahead: Converter | None = None
+        self._unused: list[Converter] = []
         self._last_number = 0
+        self._lock = threading.Lock()  # whose holder may take from the list, or have one of it hurry
+        recorder.each_round.append(self._look)
 
     def next_window(self) -> Path:
         """The folder of the next window; the profiler's file is to lie in the worker's folder, two above it."""
@@ -33,16 +43,57 @@ class Conversions:
         self._last_number = max(self._last_number + 1, int(folder.new_window().name))
         return folder.path / "windows" / f"{self._last_number:06d}"
 
+    @contextlib.contextmanager
+    def ahead(self) -> Iterator[None]:
+        """While a profiler stops: the process for its window starts already, and is ended if there is none."""
+        folder = self._recorder.folder
+        if folder is not None:
+            with contextlib.suppress(OSError):  # ``start`` tries again, and tells
+                self._ahead = Converter(folder.path)
+        try:
+            yield
+        finally:
+            unused, self._ahead = self._ahead, None
+            if unused is not None:
+                unused.end()
+                self._unused.append(unused)
+
     def start(
         self, trace: Path, window: Path, reason: Mapping[str, Any] | None, void_markers: Sequence[int] = ()
     ) -> Conversion:
         """See ``Conversion``."""
-        conversion = Conversion(trace, window, reason, void_markers)
+        converter, self._ahead = self._ahead, None
+        conversion = Conversion(trace, window, reason, void_markers, converter)
         self._running.append(conversion)
         return conversion
 
-    def collect(self) -> None:
+    def finish(self, timeout_s: float) -> None:
+        """Wait for those that still run, ``timeout_s`` at most."""
+        deadline = time.monotonic() + timeout_s
+        with self._lock:
+            if timeout_s and not self._wait(time.monotonic() + min(_LAST_PATIENCE_S, timeout_s)):
+                self._hurry(0.0)
+            if not self._wait(time.monotonic() + min(_SAY_AFTER_S, timeout_s)):
+                log.warning("stepscope waits for the conversion of its deep windows, %.0f s at most.", timeout_s)
+                if not self._wait(deadline):
+                    log.warning("stepscope waits no longer; the windows will be there when the conversion is done.")
+            self._collect()
+
+    def _wait(self, deadline: float) -> bool:
+        return all(c.wait(max(0.0, deadline - time.monotonic())) for c in self._running)
+
+    def _look(self) -> None:
+        """For the writer thread."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._collect()
+                self._hurry(PATIENCE_S)
+            finally:
+                self._lock.release()
+
+    def _collect(self) -> None:
         """Take note of those that have ended."""
+        self._unused = [converter for converter in self._unused if converter.running]
         for conversion in [c for c in self._running if not c.running]:
             self._running.remove(conversion)
             error = conversion.error()
@@ -51,14 +102,8 @@ class Conversions:
                 kept = f"The trace is kept as {conversion.trace.name} in the worker's folder."
                 self._recorder.note("window_not_converted", f"{error.rstrip('.')}. {kept}")
 
-    def finish(self, timeout_s: float) -> None:
-        """Wait for those that still run, ``timeout_s`` at most."""
-        deadline = time.monotonic() + timeout_s
-        if not self._wait(time.monotonic() + min(_SAY_AFTER_S, timeout_s)):
-            log.warning("stepscope waits for the conversion of its deep windows, %.0f s at most.", timeout_s)
-            if not self._wait(deadline):
-                log.warning("stepscope waits no longer; the windows will be there when the conversion is done.")
-        self.collect()
-
-    def _wait(self, deadline: float) -> bool:
-        return all(c.wait(max(0.0, deadline - time.monotonic())) for c in self._running)
+    def _hurry(self, patience_s: float) -> None:
+        for conversion in self._running[:]:
+            if conversion.gives_way and conversion.running and time.monotonic() - conversion.began >= patience_s:
+                with contextlib.suppress(OSError):
+                    conversion.hurry()

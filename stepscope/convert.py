@@ -1,8 +1,9 @@
 """Turns a trace file that a profiler left into a deep window, in a process of its own.
 
-``python -m stepscope.convert TRACE FOLDER [ABOUT]`` is what the hooks start after each window: parsing and
-compressing in a thread would hold the training's GIL, and forking a process that uses CUDA is unsafe.
-The child imports no framework, runs at low priority and ends by itself whatever becomes of its parent.
+``stepscope.converter`` starts it for each window: parsing and compressing in a thread would hold the training's GIL,
+and forking a process that uses CUDA is unsafe. It imports no framework and ends by itself whatever becomes of its
+parent.
+``python -m stepscope.convert TRACE FOLDER`` does by hand what was left undone.
 """
 
 from __future__ import annotations
@@ -11,80 +12,17 @@ import gzip
 import json
 import os
 import shutil
-import site
-import subprocess
 import sys
-import sysconfig
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.schema import DEVICE_WORK, Kind, Note, Window
 
-_NICENESS = 10
 _MODULE_PREFIX = "nn.Module: "
 _GZIP_LEVEL = 1  # 1.1 us an event against 11 us at level 9, for a file 1.5 times as big
-#: Variables that are meant for the training process and would act on the child too.
-_NOT_FOR_CHILD = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME", "CUDA_INJECTION64_PATH")
-
-
-class Conversion:
-    """A running converter. ``trace`` is removed when it succeeds and kept when it fails.
-
-    Args:
-        reason: why the window was taken, for ``window.header["stepscope"]["reason"]``; None where it was planned.
-        void_markers: step markers that are no steps, by their place among the markers, if the trace does not tell.
-
-    Raises:
-        OSError: the child could not be started.
-    """
-
-    def __init__(
-        self,
-        trace: Path,
-        folder: Path,
-        reason: Mapping[str, Any] | None = None,
-        void_markers: Sequence[int] = (),
-    ) -> None:
-        about = {"reason": reason, "void_markers": list(void_markers)}
-        self.trace = trace
-        self.folder = folder
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
-        self._child = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "stepscope.convert", str(trace.absolute()), str(folder.absolute())),
-                json.dumps({name: told for name, told in about.items() if told}),
-            ],
-            cwd=trace.parent,  # -m puts the working directory on the path: not the user's, with its random.py
-            env=child_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
-            start_new_session=True,  # Ctrl+C ends the training, not the conversion of what it left
-        )
-
-    @property
-    def running(self) -> bool:
-        return self._child.poll() is None
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait for the child; False if it still runs after ``timeout_s``."""
-        try:
-            self._child.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def error(self) -> str | None:
-        """Why the conversion failed: the child's last line on standard error. None while it runs or went well."""
-        if self._child.poll() in (None, 0):
-            return None
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"the converter ended with code {self._child.returncode}"
 
 
 def convert(trace: Path, folder: Path, about: Mapping[str, Any] | None = None) -> None:
@@ -196,28 +134,38 @@ def _keep_source(trace: Path, folder: Path) -> None:
     os.replace(beside, folder / name)
 
 
-def child_environment() -> dict[str, str]:
-    """The parent's environment, able to import this very stepscope and free of what is meant for training."""
-    env = {k: v for k, v in os.environ.items() if k not in _NOT_FOR_CHILD}
-    env["OMP_NUM_THREADS"] = "1"
-    root = str(Path(__file__).resolve().parent.parent)
-    installed = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
-    if root not in (str(Path(p).resolve()) for p in installed):  # there it would hide the standard library
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), root]))
-    return env
+def finish(trace: Path, folder: Path, about: Mapping[str, Any]) -> None:
+    """``convert``, where another process was ended in the middle of that."""
+    for unfinished in folder.parent.glob(f".{folder.name}.*.tmp"):
+        shutil.rmtree(unfinished, ignore_errors=True)
+    if not folder.exists():
+        convert(trace, folder, about)
+    elif trace.exists():  # a window's folder appears whole
+        _keep_source(trace, folder)
+        trace.unlink()
+
+
+def _wait_for_work() -> None:
+    """What a line on standard input asks for; nothing if the parent ends without a word."""
+    import stepscope.importers
+    import stepscope.store  # noqa: F401  two thirds of the time of a small window, while the profiler still stops
+
+    line = sys.stdin.readline()
+    if line:
+        work = json.loads(line)
+        (finish if work["again"] else convert)(Path(work["trace"]), Path(work["folder"]), work["about"])
 
 
 def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
-    if len(arguments) not in (2, 3):
-        print("usage: python -m stepscope.convert TRACE FOLDER [ABOUT]", file=sys.stderr)
+    if len(arguments) not in (0, 2):
+        print("usage: python -m stepscope.convert [TRACE FOLDER]", file=sys.stderr)
         return 2
     try:
-        os.nice(_NICENESS)
-    except (OSError, AttributeError):  # a system without priorities
-        pass
-    try:
-        convert(Path(arguments[0]), Path(arguments[1]), json.loads(arguments[2]) if arguments[2:] else None)
+        if arguments:
+            convert(Path(arguments[0]), Path(arguments[1]))
+        else:
+            _wait_for_work()
     except (StepscopeError, OSError, MemoryError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
         return 2

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from stepscope.convert import Conversion, convert, main
+from stepscope.convert import convert, finish, main
+from stepscope.converter import Conversion, Converter
 from stepscope.errors import StepscopeError
 from stepscope.schema import Kind
 from stepscope.store import RunFolder, read_window
@@ -50,6 +51,73 @@ def test_it_runs_in_a_process_that_the_working_directory_cannot_mislead(worker, 
     assert conversion.error() is None
     assert not conversion.running
     assert steps_of(read_window(worker.windows()[0])) == [5]
+
+
+def test_it_gives_way_to_the_training(worker):
+    converter = Converter(worker.path)
+    try:
+        pid = converter.pid
+        assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
+        if sys.version_info >= (3, 11):
+            assert os.getpgid(pid) == pid != os.getpgid(0)  # Ctrl+C does not reach it
+            assert os.getsid(pid) == os.getsid(0)  # sessions share the CPU evenly, whatever their priorities
+        if hasattr(os, "SCHED_IDLE"):
+            assert os.sched_getscheduler(pid) == os.SCHED_IDLE
+    finally:
+        converter.end()
+    assert converter.wait(300)
+
+
+def test_one_that_was_started_ahead_waits_for_its_trace(worker):
+    converter = Converter(worker.path)
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
+    conversion = Conversion(trace, worker.new_window(), converter=converter)
+    assert conversion.wait(300)
+    assert conversion.error() is None
+    assert steps_of(read_window(worker.windows()[0])) == [5]
+
+
+def test_one_whose_parent_ends_without_a_word_ends_too(worker):
+    converter = Converter(worker.path)
+    converter._process.stdin.close()
+    assert converter.wait(300)
+    assert converter.error() is None
+    assert worker.windows() == []
+
+
+def test_one_that_hurries_is_a_process_like_all_others(worker):
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
+    conversion = Conversion(trace, worker.new_window())
+    conversion.hurry()
+    assert not conversion.gives_way
+    if hasattr(os, "SCHED_IDLE"):
+        assert os.sched_getscheduler(conversion._converter.pid) == os.sched_getscheduler(0)
+    assert conversion.wait(300)
+    assert conversion.error() is None
+    assert steps_of(read_window(worker.windows()[0])) == [5]
+    assert (worker.windows()[0] / "trace.json.gz").exists()
+    assert not trace.exists()
+
+
+def test_what_another_process_had_begun_is_brought_to_its_end(worker):
+    trace = worker.path / ".000001.pt.trace.json"
+    TraceBuilder().step(5, 0, 100).write(trace)
+    text = trace.read_bytes()
+    folder = worker.new_window()
+    left = folder.with_name(f".{folder.name}.0123abcd.tmp")
+    left.mkdir(parents=True)
+    finish(trace, folder, {})  # it was ended before the window was whole
+    assert steps_of(read_window(folder)) == [5]
+    assert not left.exists()
+    trace.write_bytes(text)
+    (folder / "trace.json.gz").unlink()
+    finish(trace, folder, {})  # before the source was kept
+    assert gzip.decompress((folder / "trace.json.gz").read_bytes()) == text
+    assert not trace.exists()
+    finish(trace, folder, {})  # when all was done
+    assert steps_of(read_window(folder)) == [5]
 
 
 def test_a_file_that_is_no_trace_stays_and_says_so(worker):

@@ -209,9 +209,9 @@ def test_a_failing_converter_leaves_the_trace_and_a_note(tmp_path, monkeypatch):
     from stepscope import conversions
 
     class Broken(conversions.Conversion):
-        def __init__(self, trace, folder, reason=None, void_markers=()):
+        def __init__(self, trace, *arguments):
             trace.write_text("not a trace")
-            super().__init__(trace, folder)
+            super().__init__(trace, *arguments)
 
     monkeypatch.setattr(conversions, "Conversion", Broken)
     model = make_model()

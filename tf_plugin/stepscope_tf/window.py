@@ -19,7 +19,7 @@ from typing import Any
 import stepscope.recorder as recorder_module
 from stepscope.controlled import Capture
 from stepscope.conversions import Conversions
-from stepscope.convert import Conversion
+from stepscope.converter import Conversion
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
@@ -209,6 +209,11 @@ class DeepWindow:
         self._close()
         capture, self._wanted = self._wanted, None
         self._first = None if capture is None else self._planned
+        with self._conversions.ahead():
+            self._save(capture)
+        self._record_stall("stop", began)
+
+    def _save(self, capture: Capture | None) -> None:
         if not self._profiler.stop(save=True):
             why = "No deep window: the script stopped the profiler before its end."
             self._recorder.note("requested_but_absent", why)
@@ -221,7 +226,6 @@ class DeepWindow:
         if capture is not None:
             capture.first_step, capture.conversion = self._began[0] + self._number_offset, conversion
             self._asked = None
-        self._record_stall("stop", began)
 
     def _close(self) -> None:
         self._is_open = False

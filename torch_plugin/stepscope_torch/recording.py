@@ -79,7 +79,7 @@ class Settings:
 def begin(settings: Settings, owner: object) -> Recording | None:
     """Begin to record for ``owner``. None if that cannot be, which the log says; raises nothing."""
     try:
-        if running is not None and running.is_lost:
+        if running is not None and (running.is_lost or running.loop.is_broken):
             _end_lost(running, settings.run)
         active = recorder_module.active
         if running is not None or active is not None:
@@ -277,7 +277,6 @@ class Recording:
 
     def _check(self) -> None:
         self._say_phases()
-        self.windows.conversions.collect()
         samples = len(self.loop.hook_ns)
         if samples & (samples - 1) == 0 and samples != self._samples_told:  # after 1, 2, 4, ... samples
             self._samples_told = samples

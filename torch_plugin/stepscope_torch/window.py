@@ -9,6 +9,7 @@ when a trace holds launches but no kernels.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import time
@@ -250,6 +251,11 @@ class DeepWindows:
     def _stop(self, step: int, done: int) -> None:
         """Stop the profiler before step ``step`` and make a window of what it has, if ``done`` steps are worth it."""
         began = perf_counter_ns()
+        with contextlib.nullcontext() if self._probing else self.conversions.ahead():
+            self._close_and_keep(step, done)
+        self._record_stall("stop", began, perf_counter_ns())
+
+    def _close_and_keep(self, step: int, done: int) -> None:
         profile = self._close_profile({"void_markers": self._void})
         self._not_before = step + 1
         keep = done > 0
@@ -271,7 +277,6 @@ class DeepWindows:
                 why = "No deep window: each time validation went on for longer than the window may last."
                 self._next.miss(why)
                 self.recorder.note("requested_but_absent", why)
-        self._record_stall("stop", began, perf_counter_ns())
 
     def _close_profile(self, about: dict[str, Any]) -> Any:
         """Stop the profiler, whatever happens, and return it."""

@@ -1,0 +1,174 @@
+"""The process that converts a deep window, as the training starts it: such that no step becomes longer by it.
+
+Where a training keeps all cores busy, threads that compute together wait for the slowest of them. A process that takes
+one's core for some milliseconds at a time makes a step of 25 ms last 300 (2 threads on 2 cores). What keeps it away:
+
+- Its scheduling class is the idle one, whose tasks run where nothing else wants to. Niceness 10 alone still made steps
+  1.5 to 4.5 times as long.
+- It stays in the training's session. Linux shares the CPU between sessions first (``sched_autogroup``), so that in one
+  of its own every priority is without effect.
+- It starts while the profiler stops, when the training computes nothing: it is scheduled once at least before it has to
+  give way, and reads its libraries meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import site
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+_NICENESS = 10  # where there is no idle class
+_END_S = 10.0  # a killed process of the idle class is seldom scheduled, too
+#: Ctrl+C ends the training, not the conversion of what it left.
+_OUT_OF_REACH: dict[str, Any] = (
+    {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}  # the first is new in 3.11
+)
+#: Variables that are meant for the training process and would act on the child too.
+_NOT_FOR_CHILD = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME", "CUDA_INJECTION64_PATH")
+
+
+class Converter:
+    """A child that waits for its work. End it if there is none.
+
+    Args:
+        folder: where it runs: ``-m`` puts it on the path, and so it is not the user's, with its random.py.
+        gives_way: whether it runs only where the training, and whatever else, leaves a core idle.
+
+    Raises:
+        OSError: it could not be started.
+    """
+
+    def __init__(self, folder: Path, gives_way: bool = True) -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
+        self._process: subprocess.Popen[bytes] = subprocess.Popen(
+            [sys.executable, "-m", "stepscope.convert"],
+            cwd=folder,
+            env=child_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            **_OUT_OF_REACH,
+        )
+        self.pid = self._process.pid
+        if gives_way:
+            _give_way(self.pid)
+
+    def tell(self, work: Mapping[str, Any]) -> None:
+        """What it has to do. Where it does not listen any more, ``error`` says why."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended
+            self._process.stdin.write(json.dumps(work).encode() + b"\n")
+            self._process.stdin.close()
+
+    def end(self) -> None:
+        """With its work undone. It runs on until the system has a core for its end; wait for that."""
+        assert self._process.stdin is not None
+        self._process.kill()
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end; False if it still runs after ``timeout_s``."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def error(self) -> str | None:
+        """Why it failed: its last line on standard error. None while it runs or went well."""
+        if self._process.poll() in (None, 0):
+            return None
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"the converter ended with code {self._process.returncode}"
+
+
+class Conversion:
+    """A trace on its way to a window. ``trace`` is removed when it succeeds and kept when it fails.
+
+    Args:
+        reason: why the window was taken, for ``window.header["stepscope"]["reason"]``; None where it was planned.
+        void_markers: step markers that are no steps, by their place among the markers, if the trace does not tell.
+        converter: one that was started ahead.
+
+    Raises:
+        OSError: the child could not be started.
+    """
+
+    def __init__(
+        self,
+        trace: Path,
+        folder: Path,
+        reason: Mapping[str, Any] | None = None,
+        void_markers: Sequence[int] = (),
+        converter: Converter | None = None,
+    ) -> None:
+        about = {"reason": reason, "void_markers": list(void_markers)}
+        self.trace = trace
+        self.folder = folder
+        self.began = time.monotonic()
+        self.gives_way = True
+        self._work = {
+            "trace": str(trace.absolute()),
+            "folder": str(folder.absolute()),
+            "about": {name: told for name, told in about.items() if told},
+        }
+        self._converter = converter or Converter(trace.parent)
+        self._converter.tell({**self._work, "again": False})
+
+    def hurry(self) -> None:
+        """Give way no longer: what one process has begun goes on in another, since none may leave the idle class.
+
+        Raises:
+            OSError: that could not be started; the first one goes on.
+        """
+        first, self._converter = self._converter, Converter(self.trace.parent, gives_way=False)
+        self.gives_way = False
+        first.end()
+        first.wait(_END_S)
+        self._converter.tell({**self._work, "again": True})
+
+    @property
+    def running(self) -> bool:
+        return self._converter.running
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end; False if it still runs after ``timeout_s``."""
+        return self._converter.wait(timeout_s)
+
+    def error(self) -> str | None:
+        """Why it failed. None while it runs or went well."""
+        return self._converter.error()
+
+
+def _give_way(process: int) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # a system without priorities
+        niceness = os.getpriority(os.PRIO_PROCESS, process)
+        os.setpriority(os.PRIO_PROCESS, process, min(19, niceness + _NICENESS))
+    with contextlib.suppress(OSError, AttributeError):  # not Linux
+        os.sched_setscheduler(process, os.SCHED_IDLE, os.sched_param(0))
+
+
+def child_environment() -> dict[str, str]:
+    """The parent's environment, able to import this very stepscope and free of what is meant for training."""
+    env = {k: v for k, v in os.environ.items() if k not in _NOT_FOR_CHILD}
+    env["OMP_NUM_THREADS"] = "1"
+    root = str(Path(__file__).resolve().parent.parent)
+    installed = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
+    if root not in (str(Path(p).resolve()) for p in installed):  # there it would hide the standard library
+        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), root]))
+    return env
