@@ -35,6 +35,7 @@ from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchr
 from stepscope.analysis.tf_data import TfData, TfDataStage
 from stepscope.analysis.throughput import Throughput
 from stepscope.analysis.trust import Trust
+from stepscope.analysis.work_curves import WorkCurves
 from stepscope.compare.parts import Parts
 from stepscope.compare.quantities import Quantity
 from stepscope.compare.work import Work
@@ -63,6 +64,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Overhead of the profiler", "workers[].overhead", "", Overhead),
     ("Devices", "workers[].devices[]", "", Device),
     ("Device use", "workers[].gpu[]", "ratio", Gpu),
+    ("Device use over time", "timeline/curves: series[]", "ratio", WorkCurves),
     ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),
     ("Idle time", "workers[].idle.devices[], .streams[]", "", Idle),
     ("Sums of device activity", "workers[].activity_time_ns", "ns", ActivityTime),

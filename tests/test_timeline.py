@@ -81,10 +81,12 @@ def test_the_lanes_of_a_trace(tmp_path: Path) -> None:
         "    thread thread 4117 (python3) 2x2",  # the training thread goes before busier ones
         "    thread thread 77 (python3) 1x3",
         "    device GPU 0 · NVIDIA A100-SXM4-40GB",
+        "      counter Utilisation",
         "      launches Host launches 2x2",
         "      stream stream 7 1x1",
         "      stream stream 7 annotations 1x1",
         "    device GPU 1 · NVIDIA A100-SXM4-40GB",
+        "      counter Utilisation",
         "      stream stream 20 1x1",
     ]
 

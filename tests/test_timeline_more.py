@@ -410,10 +410,10 @@ def test_an_exported_trace_reads_back_the_same(tmp_path: Path) -> None:
     path.write_text(json.dumps(chrome_trace(timeline, 0, 200_000, None)))
     again = import_file(path).events
 
-    def slices(events: Events) -> list[tuple]:
+    def slices(events: Events) -> list[tuple]:  # what is no curve
         return sorted(
             (events.text(i), int(events.kind[i]), int(events.ts_ns[i]), int(events.dur_ns[i]), int(events.stream[i]))
-            for i in range(len(events))
+            for i in np.flatnonzero(events.kind != Kind.COUNTER).tolist()
         )
 
     assert slices(again) == slices(timeline.segments()[0].events)

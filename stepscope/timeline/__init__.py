@@ -24,6 +24,7 @@ from stepscope.timeline.links import Connection, SegmentLinks
 from stepscope.timeline.live import LIVE_BASE, LiveStream, Names
 from stepscope.timeline.mirror import Mirror, mirrors_of
 from stepscope.timeline.segment import Rows, Segment
+from stepscope.timeline.work import Curve, DeviceWork
 from stepscope.workers import Worker
 
 VIEW_SCHEMA = pa.schema(
@@ -76,6 +77,7 @@ class Timeline:
         self._windows: list[Segment] = []
         self.devices: dict[int, Device] = {}  # by id, as the windows tell
         self.mirrors: list[Mirror] = []
+        self.work = DeviceWork(self.lanes, lambda segment: self.links_of(segment).launches)
         self._window_steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._links: dict[int, SegmentLinks] = {}  # by the segment's base
         self._training: set[int] = set()
@@ -91,7 +93,7 @@ class Timeline:
     @property
     def nbytes(self) -> int:
         """Memory held, roughly."""
-        return sum(rows.nbytes for rows in self.drawn()) + 200 * len(self.names.texts)
+        return sum(rows.nbytes for rows in self.drawn()) + 200 * len(self.names.texts) + self.work.nbytes
 
     # -- what is asked --------------------------------------------------------------------------------
 
@@ -123,6 +125,7 @@ class Timeline:
                     "busy_ns": busy_ns if holds_slices else None,
                     **({"operators": begins[lane.id]} if lane.id in begins else {}),
                     **({"series": lane.series} if lane.series else {}),
+                    **({"of_work": True} if lane.of_work else {}),
                 }
             )
         begin_ns, end_ns = self.extent_ns()
@@ -165,6 +168,10 @@ class Timeline:
         if not parts:
             return VIEW_SCHEMA.empty_table()
         return self._table(_join(parts, pixel_ns))
+
+    def curves(self, edges: np.ndarray, lanes: Iterable[int]) -> dict[int, list[Curve]]:
+        """The curves of devices' work on these lanes, by lane, over the bins between edges (ns from the origin)."""
+        return self.work.curves(lanes, edges, self.origin_ns, list(self.devices.values()))
 
     def slice(self, row: int) -> dict[str, Any]:
         """Everything about one slice, as docs/api.md tells.
@@ -227,6 +234,7 @@ class Timeline:
             links = self.links_of(segment)
             self._window_steps.append(_marked_steps(events, links.launches))
             self.mirrors = [*self.mirrors, *mirrors_of(segment, links, self.lanes)]
+            self.work.add(segment)
             self._windows = [*self._windows, segment]  # a new list: others may be walking the old one
             self._windows_seen.add(window_id)
         return bool(new)

@@ -14,14 +14,12 @@ import numpy as np
 from stepscope.errors import StepscopeError
 from stepscope.schema import DEVICE_WORK, NONE, Kind
 from stepscope.timeline import Timeline
+from stepscope.timeline.counters import counters_of
 from stepscope.timeline.segment import Rows
 from stepscope.timeline.select import absolute, below, pick
 
 #: The most slices of one export: a browser holds it in memory, and Perfetto opens it in a few seconds.
 MAX_SLICES = 500_000
-
-#: The most points of one curve in an export; more samples are given by their means.
-MAX_POINTS = 5000
 
 #: The categories that PyTorch's profiler gives these kinds.
 _CATEGORY = {
@@ -43,7 +41,6 @@ _CATEGORY = {
     Kind.DEVICE_ANNOTATION: "gpu_user_annotation",
     Kind.MEMORY: "cpu_instant_event",
 }
-_UNITS = {"bytes_per_s": "bytes/s", "per_s": "1/s"}
 _IDS = {"correlation": "correlation", "external_id": "External id", "stream": "stream", "device": "device"}
 _COUNTED = ("correlation", "External id")
 #: A spreadsheet takes texts that begin so for formulas, and names of traces are anybody's.
@@ -59,7 +56,7 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
 
     Times are microseconds after ``baseTimeNanoseconds``. Device work keeps its ids, so that launches and runs join
     again; arrows between them are written too. Rows of a stream become threads of their own, since Perfetto drops
-    slices that overlap in one. Curves of the resource monitor are counters, of at most ``MAX_POINTS`` points each.
+    slices that overlap in one. Curves are counters (``stepscope.timeline.counters``).
 
     Raises:
         TooMuch: there are more than ``MAX_SLICES``.
@@ -101,7 +98,7 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
                         **({"bp": "e"} if ends else {}),
                     }
                 )
-    counters = _counters(timeline, t0, t1, below(timeline, lanes), tracks)
+    counters = counters_of(timeline, t0, t1, below(timeline, lanes), tracks.process)
     return {
         "schemaVersion": 1,
         "baseTimeNanoseconds": base_ns,
@@ -135,25 +132,6 @@ def _category(kind: int, device: int) -> str:
     if kind == Kind.SYNC and device != NONE:  # a device's record of what the host waited for
         return "cuda_sync"
     return _CATEGORY.get(Kind(kind), "other") if kind < len(Kind) else "other"
-
-
-def _counters(timeline: Timeline, t0: int, t1: int, lanes: set[int], tracks: _Tracks) -> list[dict[str, Any]]:
-    """The curves on the given lanes in [t0, t1): the name tells the unit, the argument which of several it is."""
-    by_id = timeline.lanes.by_id
-    lane_of = {series: lane for lane in lanes & by_id.keys() for series in by_id[lane].series}
-    t0_ns, t1_ns = absolute(timeline, t0, t1)
-    points = timeline.resources.points(t0_ns, t1_ns, MAX_POINTS) if lane_of else {}
-    events = []
-    for info in timeline.resources.infos():
-        if info.id not in lane_of:
-            continue
-        found = points[info.id]
-        shown = (found.t_ns >= t0_ns) & (found.t_ns < t1_ns) & np.isfinite(found.mean)
-        same: dict[str, Any] = {"ph": "C", "name": f"{info.lane} ({_UNITS.get(info.unit, info.unit)})"}
-        same["pid"] = tracks.process(by_id[lane_of[info.id]].parent)
-        for at, value in zip(found.t_ns[shown].tolist(), found.mean[shown].tolist(), strict=True):
-            events.append({**same, "ts": (at - timeline.origin_ns) / 1000, "args": {info.label: value}})
-    return events
 
 
 def table_csv(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | None) -> str:

@@ -23,6 +23,9 @@ _TRACK_OF_KIND = np.full(256, 2, np.int64)
 _TRACK_OF_KIND[[Kind.STEP, Kind.OVERHEAD]] = 0
 _TRACK_OF_KIND[Kind.PHASE] = 1
 
+#: The lanes of curves that a device has, from the top.
+WORK_LANES = ("Utilisation", "Copies")
+
 # Pids that stand for "no process in particular": text left out, frames without a thread, the profiler itself.
 _NO_PID = ("", "0", "-1")
 
@@ -48,6 +51,7 @@ class TimelineLane:
     sort: tuple
     by_activity: bool = False
     series: list[str] = field(default_factory=list)
+    of_work: bool = False  # its series are made from slices (``stepscope.timeline.work``)
 
 
 class Lanes:
@@ -118,6 +122,13 @@ class Lanes:
                 lane.series.append(info.id)
                 new = True
         return new
+
+    def of_work(self, device: int, name: str, series: Iterable[str]) -> None:
+        """The lane with curves of a device's work, the first ones of the device, with these series among others."""
+        key, sort = ("work", device, name), (-2, WORK_LANES.index(name))
+        lane = self._get(key, self.by_id[device], "counter", name, sort)
+        lane.of_work = True
+        lane.series = [*lane.series, *(one for one in series if one not in lane.series)]
 
     def phases_beside(self, steps: int) -> int:
         """The lane with the phases of the thread whose steps lie on the given lane; ``NONE`` if it has none."""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
 from stepscope.timeline import NoSuchSlice, Timeline
 from stepscope.timeline.area import area
 from stepscope.timeline.arrows import MAX_ARROWS, arrows
@@ -26,6 +31,7 @@ class TimelineRoutes(WorkerRoutes):
         return {
             "timeline/tree": self.tree,
             "timeline/view": self.view,
+            "timeline/curves": self.curves,
             "timeline/slice": self.slice,
             "timeline/find": self.find,
             "timeline/area": self.area,
@@ -52,6 +58,12 @@ class TimelineRoutes(WorkerRoutes):
             return Answer(200, ARROW, arrow_bytes(table if by is None else with_group(timeline, table, by)))
 
         return str(timeline.version), made
+
+    def curves(self, p: Parameters) -> Made:
+        (t0, t1), bins = _interval(p), p.integer("bins", least=1, most=MAX_PIXELS)
+        lanes = p.integers("lanes")
+        _, timeline = self._timeline(p)
+        return str(timeline.version), lambda: json_answer(curves_impl(timeline, t0, t1, bins, lanes))
 
     def slice(self, p: Parameters) -> Made:
         row = p.integer("row")
@@ -145,6 +157,25 @@ class TimelineRoutes(WorkerRoutes):
     def _timeline(self, p: Parameters, worker: str = "worker") -> tuple[Worker, Timeline]:
         _, found, session = self._worker(p, worker)
         return found, session.timeline(found)
+
+
+def curves_impl(timeline: Timeline, t0: int, t1: int, bins: int, lanes: Iterable[int]) -> dict[str, Any]:
+    """The curves of devices' work in equal bins of [t0, t1)."""
+    edges = np.linspace(t0, max(t1, t0 + 1), bins + 1)
+    series = [
+        {
+            "lane": lane,
+            "id": curve.id,
+            "label": curve.label,
+            "unit": curve.unit,
+            "definition": curve.definition,
+            "why": curve.why,
+            "mean": np.round(curve.mean, 4 if curve.unit == "ratio" else 0).tolist(),
+        }
+        for lane, curves in timeline.curves(edges, lanes).items()
+        for curve in curves
+    ]
+    return {"origin_ns": str(timeline.origin_ns), "t0": t0, "t1": max(t1, t0 + 1), "series": series}
 
 
 def _interval(p: Parameters) -> tuple[int, int]:

@@ -38,6 +38,25 @@ def test_a_tree_without_the_steps_that_are_known(api: Api) -> None:
     assert "integer" in get(api, "timeline/tree", 400, **WORKER, steps="x")["error"]
 
 
+def test_the_curves_of_device_work(api: Api) -> None:
+    """gemm runs in [20, 80) us; no other copies, no grid."""
+    at = {**WORKER, "lanes": lane(api, "counter")}
+    found = get(api, "timeline/curves", **at, t0=0, t1=100_000, bins=5)
+    busy, efficiency = found["series"]
+    assert (found["t0"], found["t1"], busy["mean"]) == (0, 100_000, [0, 1, 1, 1, 0])
+    assert (busy["label"], busy["unit"], busy["why"]) == ("Busy", "ratio", "")
+    assert busy["definition"].startswith("Share of the time in which a kernel runs")
+    assert efficiency["mean"] == []
+    assert "grid" in efficiency["why"]
+    beyond = get(api, "timeline/curves", **at, t0=50_000, t1=250_000, bins=4)["series"][0]["mean"]
+    assert beyond == [0.6, None, None, None]
+    assert get(api, "timeline/curves", **{**at, "lanes": "-5,12345"}, t0=0, t1=9, bins=1)["series"] == []
+    assert get(api, "timeline/curves", **at, t0=5, t1=5, bins=2)["t1"] == 6
+    assert "bins" in get(api, "timeline/curves", 400, **at, t0=0, t1=9, bins=0)["error"]
+    far = 1 << 62
+    assert get(api, "timeline/curves", **at, t0=-far, t1=far, bins=2)["series"][0]["mean"] == [None, 0.6]
+
+
 def test_an_area(api: Api) -> None:
     found = get(api, "timeline/area", **WORKER, t0=0, t1=50_000, lanes=lane(api, "stream"))
     assert (found["busy"], found["idle"], found["names"]["name"]) == (30_000, 20_000, ["gemm"])

@@ -54,6 +54,16 @@ export interface KernelRow {
   occupancy: number | null;
 }
 
+export interface HloOperationRow {
+  program: string;
+  program_id: number | null;
+  op: string;
+  runs: number;
+  executions: number;
+  total_ns: number;
+  self_ns: number;
+}
+
 export interface OperatorRow {
   name: string;
   count: number;
@@ -313,6 +323,8 @@ export interface WorkerSummary {
   gpu_count: number | null;
   idle: Idle | null;
   operator_modes: Record<string, number | null> | null;
+  hlo_operations: HloOperationRow[] | null;
+  hlo_operation_count: number | null;
   precision_ns: Record<string, number | null> | null;
   communication: Communication | null;
   synchronisation: Synchronisation | null;
@@ -444,6 +456,22 @@ export interface ResourcesAnswer {
   series: Series[];
 }
 
+/** What devices do over time, in equal bins of [t0, t1). */
+export interface WorkAnswer {
+  origin_ns: string;
+  t0: number;
+  t1: number;
+  series: {
+    lane: number;
+    id: string;
+    label: string;
+    unit: SeriesUnit;
+    definition: string;
+    why: string; // there is no such curve, "" where there is
+    mean: (number | null)[];
+  }[];
+}
+
 export type LaneType =
   | "host"
   | "process"
@@ -466,6 +494,7 @@ export interface LaneInfo {
   busy_ns: number | null;
   operators?: number; // the depth at which they begin, of a lane with Python frames
   series?: string | string[];
+  of_work?: boolean; // of a counter: its curves are made from device work
 }
 
 export interface TreeAnswer {
@@ -662,6 +691,11 @@ export const getSummary = (key: WorkerKey, signal?: AbortSignal) => json<Summary
 
 export const getOverview = (key: WorkerKey, points: number, signal?: AbortSignal) =>
   json<OverviewAnswer>("steps/overview", { ...key, points }, signal);
+
+export const getWork = (
+  key: WorkerKey,
+  { t0, t1, bins, lanes }: { t0: number; t1: number; bins: number; lanes: readonly number[] },
+) => json<WorkAnswer>("timeline/curves", { ...key, t0, t1, bins, lanes: lanes.join(",") });
 
 export const getResources = (
   key: WorkerKey,

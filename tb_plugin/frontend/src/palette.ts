@@ -169,3 +169,5 @@ export const SERIES_COLORS: Record<Theme, readonly string[]> = {
   light: ["#17669a", "#00785a", "#a64b00", "#885ce0", "#ac1c98", "#8a6100", "#5b6b7f", "#0b7c8f"],
   dark: ["#6aa6f5", "#72c1a4", "#e07a3c", "#a98af0", "#d66ba5", "#d9bf45", "#8f9aa6", "#7be5e6"],
 };
+
+export const seriesColor = (theme: Theme, at: number): string => SERIES_COLORS[theme][at % SERIES_COLORS[theme].length];

@@ -2,11 +2,15 @@
 
 import type { LaneInfo, ResourcesAnswer, Series } from "../api";
 import { contains, intersect, span, type Range } from "./viewport";
+import { WorkCurves } from "./work-curves";
 
 export interface Curve {
   series: Series;
-  max: number; // over the whole trace, so that the scale holds still while zooming
-  color: number;
+  max: number; // over the whole trace, so that the scale holds still while zooming; of device work in view
+  color: number; // place among those of series
+  meanNs?: number; // each point is the mean over so long
+  definition?: string;
+  why?: string; // it is not there
 }
 
 export interface CurveRequest {
@@ -23,6 +27,7 @@ interface Held extends Range {
 const POINTS = 1200;
 
 export class CurveStore {
+  readonly work = new WorkCurves();
   private overview: Held | null = null;
   private detail: Held | null = null;
   private readonly maxima = new Map<string, number>();
@@ -32,6 +37,7 @@ export class CurveStore {
     this.overview = this.detail = null;
     this.maxima.clear();
     this.colors.clear();
+    this.work.clear();
   }
 
   /** What to ask for next, or null. Nothing finer than the sampling interval exists, but the server knows that. */
@@ -77,6 +83,7 @@ export class CurveStore {
 
   /** The series of a counter lane, the detail where it covers the view. */
   ofLane(lane: LaneInfo, view: Range): Curve[] {
+    if (lane.of_work) return this.work.ofLane(lane, view);
     const ids = lane.series === undefined ? [] : Array.isArray(lane.series) ? lane.series : [lane.series];
     const held =
       this.detail && this.overview && contains(this.detail, intersect(view, this.overview))
@@ -85,7 +92,8 @@ export class CurveStore {
     const curves: Curve[] = [];
     for (const id of ids) {
       const series = held?.series.get(id);
-      if (series) curves.push({ series, max: this.maxima.get(id) ?? 0, color: this.colors.get(id) ?? 0 });
+      const color = (this.colors.get(id) ?? 0) + curves.length;
+      if (series) curves.push({ series, max: this.maxima.get(id) ?? 0, color });
     }
     return curves;
   }

@@ -2,7 +2,7 @@
 
 import type { SeriesUnit } from "../api";
 import { unitOf, valueText } from "../charts/time-lines";
-import { SERIES_COLORS } from "../palette";
+import { seriesColor } from "../palette";
 import type { Ink } from "./ink";
 import { laneTop, xOf, type Band, type Scene } from "./scene";
 import { textWidth } from "./text";
@@ -22,8 +22,8 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
   }
   if (unit === "ratio") most = Math.max(1, most);
   if (most <= 0) most = 1;
-  curves.forEach((curve, at) => {
-    const color = SERIES_COLORS[scene.theme][(curve.color + at) % SERIES_COLORS[scene.theme].length];
+  for (const curve of curves) {
+    const color = seriesColor(scene.theme, curve.color);
     const { t, mean, min, max } = curve.series;
     const y = (value: number) => bottom - (value / most) * height;
     eachRun(mean, (from, to) => {
@@ -35,12 +35,14 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
       for (let i = from; i < to; i += 1) ctx.lineTo(x(i), y(mean[i] ?? 0));
       ctx.lineTo(x(to - 1), bottom);
       ctx.fill();
-      ctx.globalAlpha = 0.22;
-      ctx.beginPath();
-      ctx.moveTo(x(from), y(max[from] ?? mean[from] ?? 0));
-      for (let i = from; i < to; i += 1) ctx.lineTo(x(i), y(max[i] ?? mean[i] ?? 0));
-      for (let i = to - 1; i >= from; i -= 1) ctx.lineTo(x(i), y(min[i] ?? mean[i] ?? 0));
-      ctx.fill();
+      if (max !== mean) {
+        ctx.globalAlpha = 0.22;
+        ctx.beginPath();
+        ctx.moveTo(x(from), y(max[from] ?? mean[from] ?? 0));
+        for (let i = from; i < to; i += 1) ctx.lineTo(x(i), y(max[i] ?? mean[i] ?? 0));
+        for (let i = to - 1; i >= from; i -= 1) ctx.lineTo(x(i), y(min[i] ?? mean[i] ?? 0));
+        ctx.fill();
+      }
       ctx.globalAlpha = 1;
       ctx.strokeStyle = color;
       ctx.lineWidth = 1.25;
@@ -50,7 +52,7 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
       if (to === from + 1) ctx.lineTo(x(from) + 2, y(mean[from] ?? 0));
       ctx.stroke();
     });
-  });
+  }
   if (unit) {
     ctx.textAlign = "right";
     const text = valueText(most, unitOf(unit, curves[0].series.group));

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { shown } from "../data";
 import { percent, plural } from "../format";
+import { seriesColor } from "../palette";
 import { adjust, part, theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 import { Icon } from "../ui/icons";
@@ -368,6 +369,7 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
         <bdi>{info.name}</bdi>
         {inside && <span class="faint">{inside}</span>}
       </span>
+      {info.of_work && <Legend lane={info.id} />}
       {(cut > 0 || canShrink) && <HiddenRows row={row} cut={cut} below={below} />}
       {busy && (
         <span class="label-busy" title="Time with an event on this lane, divided by the whole trace">
@@ -379,6 +381,21 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
         <span class="label-grip" aria-hidden="true" data-testid="lane-grip" onPointerDown={startResize} />
       )}
     </div>
+  );
+}
+
+/** The curves of device work by their colours. */
+function Legend({ lane }: { lane: number }): JSX.Element {
+  void timeline.drawn.value;
+  return (
+    <span class="label-legend">
+      {timeline.curves.work.legend(lane).map(({ series, color, why }) => (
+        <span key={series.id} class={why ? "faint" : ""}>
+          <span class="swatch" style={{ background: seriesColor(theme.value, color) }} />
+          {series.label.split(",")[0]}
+        </span>
+      ))}
+    </span>
   );
 }
 

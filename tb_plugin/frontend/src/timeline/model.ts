@@ -329,6 +329,7 @@ export class TimelineModel {
       }
       this.events.set(lane.id, text);
     }
+    if (grown) this.curves.work.touch();
     if (grown) void this.finder.refresh();
     if (grown && this.find.peek()) void this.findSame();
     this.requests.schedule();
@@ -556,6 +557,12 @@ export class TimelineModel {
       .filter((row) => row.kind === "slices" && row.node.info.id >= 0)
       .map((row) => row.node.info.id);
     return [...new Set(ids)];
+  }
+
+  /** The lanes with curves of device work among them. */
+  visibleWork(): number[] {
+    const rows = this.visible().filter((row) => row.node.info.of_work);
+    return [...new Set(rows.map((row) => row.node.info.id))];
   }
 
   visiblePeers(): number[] {

@@ -1,6 +1,6 @@
 // What the timeline asks of the server while one looks at it: rectangles, curves, arrows, lanes of other workers.
 
-import { getArrows, getResources, getView, Importing, type WorkerKey } from "../api";
+import { getArrows, getResources, getView, getWork, Importing, type LaneInfo, type WorkerKey } from "../api";
 import { timelineHas } from "../data";
 import { PENDING_MS, sentence } from "../resource";
 import { nav } from "../state";
@@ -17,6 +17,7 @@ export class Requests {
   private tilesRequest: { plan: TileRequest; controller: AbortController } | null = null;
   private flowsRequest: { text: string; controller: AbortController } | null = null;
   private curvesRequest = false;
+  private workRequest = false;
   private hasAny = false; // rectangles of this worker
   private timer: ReturnType<typeof setTimeout> | null = null;
 
@@ -44,6 +45,7 @@ export class Requests {
         this.timer = null;
         void this.fetchTiles();
         void this.fetchCurves();
+        void this.fetchWork();
         void this.fetchFlows();
       },
       this.hasAny ? DEBOUNCE_MS : 0,
@@ -107,6 +109,7 @@ export class Requests {
       );
       this.model.problem.value = "";
       this.model.drawn.value += 1;
+      if (!this.hasAny) this.schedule(); // what waited for the first slices
       this.hasAny = true;
       timelineHas(at);
     } catch (error) {
@@ -154,7 +157,7 @@ export class Requests {
 
   private async fetchCurves(): Promise<void> {
     const at = this.model.key;
-    if (!at || this.curvesRequest || !this.model.answer.peek()?.lanes.some((lane) => lane.type === "counter")) return;
+    if (!at || this.curvesRequest || !this.model.answer.peek()?.lanes.some(isSampled)) return;
     const plan = this.model.curves.plan(this.model.range.peek(), this.model.whole.peek());
     if (!plan) return;
     this.curvesRequest = true;
@@ -172,4 +175,30 @@ export class Requests {
     }
     void this.fetchCurves();
   }
+
+  /** The curves of device work in sight; slices come first, since the first such answer takes its time. */
+  private async fetchWork(): Promise<void> {
+    const at = this.model.key;
+    if (!at || this.workRequest || !this.hasAny) return;
+    const whole = this.model.whole.peek();
+    const lanes = this.model.visibleWork();
+    const plan = this.model.curves.work.plan(this.model.range.peek(), this.model.width.peek(), lanes, whole);
+    if (!plan) return;
+    this.workRequest = true;
+    try {
+      const answer = await getWork(at, plan);
+      if (at === this.model.key) {
+        this.model.curves.work.accept(plan, answer, whole);
+        this.model.drawn.value += 1;
+      }
+    } catch (error) {
+      this.failed(error);
+      return;
+    } finally {
+      this.workRequest = false;
+    }
+    void this.fetchWork();
+  }
 }
+
+const isSampled = (lane: LaneInfo) => lane.type === "counter" && !lane.of_work;

@@ -4,9 +4,9 @@ import type { JSX } from "preact";
 import { unitOf, valueText } from "../charts/time-lines";
 import { count, duration, percent } from "../format";
 import { KIND_NAMES } from "../kinds";
-import { kindColor } from "../palette";
+import { kindColor, seriesColor } from "../palette";
 import { part, theme } from "../state";
-import { valueAt } from "./curves";
+import { valueAt, type Curve } from "./curves";
 import { TOP } from "./scene";
 import { placeOn, type SliceHit } from "./hit";
 import { timeline } from "./model";
@@ -85,6 +85,16 @@ function SliceTip({ hit }: { hit: SliceHit }): JSX.Element {
   );
 }
 
+/** The definitions of curves, each once; of one that is not there why. */
+function notesOf(curves: readonly Curve[]): string[] {
+  const several = new Set(curves.map((curve) => curve.definition)).size > 1;
+  const notes = curves.flatMap(({ series, definition, why }) => {
+    if (why) return [`${series.label}: not measured, since ${why}.`];
+    return definition ? [several ? `${series.label}: ${definition}` : definition] : [];
+  });
+  return [...new Set(notes)];
+}
+
 function CurveTip({ x, y }: { x: number; y: number }): JSX.Element | null {
   void timeline.drawn.value;
   const place = y < TOP ? null : placeOn(timeline.bands.value, y);
@@ -93,20 +103,38 @@ function CurveTip({ x, y }: { x: number; y: number }): JSX.Element | null {
   const t = range.t0 + (x / Math.max(1, timeline.width.value)) * span(range);
   const curves = timeline.curves.ofLane(place.row.node.info, range);
   if (curves.length === 0) return null;
+  const { of_work } = place.row.node.info;
+  const notes = notesOf(curves);
+  const { meanNs } = curves[0];
   return (
     <div class="tip" data-testid="timeline-tip">
       <div class="tip-title">{place.row.node.info.name}</div>
       <dl>
-        {curves.map(({ series }) => {
+        {curves.map(({ series, color, why }) => {
           const value = valueAt(series, t);
+          const lacking = why ? "not measured" : of_work ? "not captured" : "not sampled";
           return (
             <div key={series.id}>
-              <dt>{series.label}</dt>
-              <dd>{value === null ? "not sampled" : valueText(value, unitOf(series.unit, series.group))}</dd>
+              <dt>
+                <span class="swatch" style={{ background: seriesColor(theme.value, color) }} />
+                {series.label}
+              </dt>
+              <dd>{value === null ? lacking : valueText(value, unitOf(series.unit, series.group))}</dd>
             </div>
           );
         })}
+        {meanNs !== undefined && (
+          <div>
+            <dt>Mean over</dt>
+            <dd>{duration(meanNs)}</dd>
+          </div>
+        )}
       </dl>
+      {notes.map((note) => (
+        <p class="tip-note" key={note}>
+          {note}
+        </p>
+      ))}
     </div>
   );
 }

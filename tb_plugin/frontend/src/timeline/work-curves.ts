@@ -1,0 +1,99 @@
+// The curves of devices' work: their means in bins as wide as the pixels of the view, for the lanes in sight.
+
+import type { LaneInfo, Series, WorkAnswer } from "../api";
+import { GPU_COLOR } from "../palette";
+import type { Curve } from "./curves";
+import { contains, intersect, span, type Range } from "./viewport";
+
+export interface WorkRequest extends Range {
+  bins: number;
+  lanes: number[];
+}
+
+interface Held extends Range {
+  nsPerBin: number;
+  lanes: Map<number, Curve[]>;
+}
+
+/** So much finer than a pixel bins may be: those of a few are still told apart from their mean. */
+const FINEST = 0.5;
+/** The colours by series; directions of copies have theirs wherever they are shown. */
+const COLORS: Record<string, number> = {
+  busy: GPU_COLOR,
+  sm_efficiency: 2,
+  "copies HtoD": 0,
+  "copies DtoH": 3,
+  "copies DtoD": 5,
+  "copies PtoP": 7,
+};
+const OTHER_COLOR = 6;
+
+export class WorkCurves {
+  private overview: Held | null = null; // the latest that covers the whole trace
+  private detail: Held | null = null; // the latest
+  private stale = false;
+
+  clear(): void {
+    this.overview = this.detail = null;
+  }
+
+  /** The trace has grown: what is held is drawn until it is there anew. */
+  touch(): void {
+    this.stale = true;
+  }
+
+  /** What to ask for next for the lanes in sight, or null. */
+  plan(view: Range, px: number, lanes: readonly number[], whole: Range): WorkRequest | null {
+    const shown = intersect(view, whole);
+    if (lanes.length === 0 || px <= 0 || !(span(shown) > 0)) return null;
+    const pixel = span(view) / px;
+    const { detail } = this;
+    const fits = detail && contains(detail, shown) && detail.nsPerBin >= Math.min(1, pixel) * FINEST;
+    const sharp = fits && detail.nsPerBin <= Math.max(1, pixel) * 1.01 && detail.nsPerBin >= pixel * FINEST;
+    if (sharp && !this.stale && lanes.every((lane) => detail.lanes.has(lane))) return null;
+    const beside = span(shown) / 2;
+    const wide = intersect({ t0: shown.t0 - beside, t1: shown.t1 + beside }, whole);
+    const range = { t0: Math.floor(wide.t0), t1: Math.ceil(wide.t1) };
+    // Traces have 1 ns resolution: finer bins tell nothing more.
+    const bins = Math.max(1, Math.min(Math.ceil(span(range) / pixel), span(range)));
+    return { ...range, bins, lanes: [...lanes] };
+  }
+
+  accept(request: WorkRequest, answer: WorkAnswer, whole: Range): void {
+    const nsPerBin = span(answer) / request.bins;
+    const t = Array.from({ length: request.bins }, (_, i) => answer.t0 + (i + 0.5) * nsPerBin);
+    const lanes = new Map<number, Curve[]>(request.lanes.map((lane) => [lane, []]));
+    for (const { lane, mean, why, definition, ...about } of answer.series) {
+      const series: Series = { ...about, group: "", t: why ? [] : t, mean, min: mean, max: mean };
+      const color = COLORS[about.id] ?? OTHER_COLOR;
+      lanes.get(lane)?.push({ series, max: 0, color, meanNs: nsPerBin, why, definition });
+    }
+    this.detail = { t0: answer.t0, t1: answer.t1, nsPerBin, lanes };
+    if (contains(this.detail, whole)) this.overview = this.detail;
+    this.stale = false;
+  }
+
+  /** What is held of a lane: the detail where it covers the view, else what covers most of it. */
+  ofLane(lane: LaneInfo, view: Range): Curve[] {
+    const { detail, overview } = this;
+    const near = detail && (!overview || contains(detail, intersect(view, overview)));
+    const curves = (near ? detail : overview)?.lanes.get(lane.id) ?? overview?.lanes.get(lane.id) ?? [];
+    for (const curve of curves) curve.max = mostIn(curve.series, view);
+    return curves;
+  }
+
+  /** The curves of a lane for their names, once any are there. */
+  legend(lane: number): readonly Curve[] {
+    return this.detail?.lanes.get(lane) ?? this.overview?.lanes.get(lane) ?? [];
+  }
+}
+
+/** The highest value in view: a rate over the whole trace is far below that of one copy. */
+function mostIn({ t, mean }: Series, view: Range): number {
+  let most = 0;
+  for (let i = 0; i < t.length; i += 1) {
+    const value = mean[i];
+    if (value !== null && value > most && t[i] >= view.t0 && t[i] <= view.t1) most = value;
+  }
+  return most;
+}
