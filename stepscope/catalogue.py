@@ -11,6 +11,7 @@ from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.device_timeline import DeviceTimeline
 from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.histogram import Histogram
+from stepscope.analysis.hlo_ops import HloOperation
 from stepscope.analysis.idle import Idle
 from stepscope.analysis.job_times import JobTimes
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
@@ -85,6 +86,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Launch histogram", "workers[].launches.histogram", "launches", LaunchHistogram),
     ("Queue depth", "tables/launches: queues[]", "", QueueDepth),
     ("Operator placement and eager share", "workers[].operator_modes", "ns", OperatorModes),
+    ("Operations that XLA compiled", "workers[].hlo_operations[]", "", HloOperation),
     ("Operators", "workers[].operators[]", "", Operator),
     ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),
     ("Operators by call stack", "workers[].operator_stacks[]", "", OperatorStack),

@@ -42,6 +42,45 @@ class HloRuns:
         return len(self.rows)
 
 
+@dataclass(frozen=True)
+class HloOperation:
+    """An operation that XLA compiled: its kernels on devices, or where no kernel tells its operation, its runs on the
+    host.
+
+    Metrics:
+        program: the compiled program (HLO module)
+        program_id: its number, since many have one name; null where the events do not tell it
+        op: the operation, as the program names it
+        runs: kernels, or events on the host
+        executions: how often it was executed: on each device as often as the kernel of its own that ran there least
+            often
+        total_ns: sum of the durations of its runs
+        self_ns: the same without other HLO operations inside of them, those of a loop's body for example
+    """
+
+    program: str
+    program_id: int | None
+    op: str
+    runs: int
+    executions: int
+    total_ns: int
+    self_ns: int
+
+
+def hlo_operations(runs: HloRuns) -> list[HloOperation]:
+    """Sums of the runs by operation, those with the most self time first."""
+    by_op = Groups(runs.op)
+    sums = zip(by_op.keys, by_op.count, by_op.sum(runs.dur_ns), by_op.sum(runs.self_ns), strict=True)
+    found = [
+        HloOperation(
+            key.program, key.program_id, key.op, int(count), int(runs.executions[op]), int(total_ns), int(self_ns)
+        )
+        for op, count, total_ns, self_ns in sums
+        for key in (runs.ops[op],)
+    ]
+    return sorted(found, key=lambda each: (-each.self_ns, each.program, each.op))
+
+
 def hlo_runs(events: Events) -> HloRuns:
     """The runs in these events.
 

@@ -17,7 +17,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "memory operations": ("memcpy", "memory_operations"),
     "communication": ("communication",),
     "launches": ("launches", "synchronisation"),
-    "operators": ("operators", "operator_modes", "operators_by_shape", "operator_stacks"),
+    "operators": ("operators", "operator_modes", "hlo_operations", "operators_by_shape", "operator_stacks"),
     "modules": ("modules", "sampled_modules"),
     "memory": ("memory",),
     "annotations": ("annotations",),

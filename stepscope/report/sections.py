@@ -8,6 +8,7 @@ from stepscope.report import format as fmt
 
 #: Rows of a table.
 TOP = 6
+_MODES = ("eager", "graph", "compiled", "unknown")
 
 
 def known(totals: dict[str, int | None] | None) -> dict[str, int]:
@@ -126,6 +127,34 @@ def tf_data(worker: dict[str, Any]) -> list[str]:
         rows.append([name, fmt.time(stage["total_ns"]), fmt.time(stage["self_ns"]), f"{stage['calls']:,}", empty])
     lines += fmt.table(rows, right=(1, 2, 3, 4))
     return [*lines, f"  * slowest. {found['advice']}"] if found["advice"] else lines
+
+
+def operator_modes(worker: dict[str, Any]) -> list[str]:
+    """How much ran where, and how much of either one by one; nothing where all ran in one way on one side."""
+    ran = known(worker["operator_modes"])
+    sides = {
+        side: {name.split("_")[1]: ns for name, ns in ran.items() if name.startswith(key) and ns}
+        for side, key in (("the host", "host"), ("devices", "device"))
+    }
+    sums = {side: sum(modes.values()) for side, modes in sides.items() if modes}
+    if len(sums) < 2 and worker["framework"] != "tensorflow" and not any(len(modes) > 1 for modes in sides.values()):
+        return []
+    lines = []
+    for side, total in sums.items():
+        placed = f" ({fmt.percent(total / sum(sums.values()))} of both)" if len(sums) > 1 else ""
+        modes = ", ".join(f"{mode} {fmt.percent(sides[side][mode] / total)}" for mode in _MODES if mode in sides[side])
+        lines.append(f"  on {side} {fmt.time(total)}{placed}: {modes}")
+    return lines
+
+
+def hlo_operations(worker: dict[str, Any]) -> list[str]:
+    operations = worker["hlo_operations"] or []
+    total = sum(o["self_ns"] for o in operations)
+    rows = [["", "self", "share", "executions"]]
+    for o in operations[:TOP]:
+        share = fmt.percent(o["self_ns"] / total if total else None)
+        rows.append([fmt.name(o["op"]), fmt.time(o["self_ns"]), share, f"{o['executions']:,}"])
+    return fmt.table(rows, right=(1, 2, 3)) if operations else []
 
 
 def operators(worker: dict[str, Any]) -> list[str]:

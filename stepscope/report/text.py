@@ -48,6 +48,8 @@ def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
         ("Host", sections.host(summary, worker)),
         ("Top kernels", sections.kernels(worker)),
         ("Memory copies", sections.copies(worker)),
+        ("How operators ran", sections.operator_modes(worker)),
+        ("Top HLO operations", sections.hlo_operations(worker)),
         ("Top operators", sections.operators(worker)),
         ("Input pipeline (tf.data)", sections.tf_data(worker)),
         ("Top modules", sections.modules(worker)),

@@ -77,6 +77,14 @@ class Case:
         """A list of the contract; empty where its analysis failed."""
         return self.worker.get(part) or []
 
+    @property
+    def hlo(self) -> list[dict[str, Any]]:
+        """Operations that XLA compiled, where they are most of what operators did: then operators are its wrappers."""
+        where = "device" if self.has_device else "host"
+        modes = self.worker.get("operator_modes") or {}
+        told = {name: ns for name, ns in modes.items() if ns and name.startswith(where)}
+        return self.rows("hlo_operations") if 2 * told.get(f"{where}_compiled_ns", 0) > sum(told.values()) else []
+
     # -- the step, by activity of the deep windows -----------------------------------------------------
 
     @cached_property

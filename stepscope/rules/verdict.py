@@ -67,10 +67,8 @@ def bound(case: Case) -> Bound | None:
         return _device_bound(case)
     if case.loop is not None:
         return _loop_bound(case)
-    operator = _largest(case.rows("operators"), "host_self_ns")
-    if operator is None or not case.computes_on_cpu:
-        return None
-    return Bound("cpu", f"CPU-bound: the largest operator is {operator} of the operators' time.")
+    largest = _largest_operator(case)
+    return Bound("cpu", f"CPU-bound: {largest}.") if largest else None
 
 
 def _device_bound(case: Case) -> Bound:
@@ -79,9 +77,11 @@ def _device_bound(case: Case) -> Bound:
     shares = {name: basis.ratio(case.activity_ns(name)) for name in ("kernel", "communication", "memcpy", "idle")}
     most = max(shares, key=lambda name: shares[name])
     share, whole = fmt.percent(shares[most]), basis.what
-    kernel = _largest([k for k in case.rows("kernels") if k["kind"] == "compute"], "total_ns")
     if most == "kernel":
+        kernel = _largest([k for k in case.rows("kernels") if k["kind"] == "compute"], "name", "total_ns")
         largest = f"; the largest is {kernel} of the kernel time" if kernel else ""
+        if operation := _largest(case.hlo, "op", "self_ns"):
+            largest = f"; the largest HLO operation is {operation} of the time of all"
         return Bound("device", f"GPU-bound: kernels cover {share} of the {whole}{largest}.")
     if most == "communication":
         return Bound("communication", f"Communication-bound: collectives alone take {share} of the {whole}.")
@@ -103,18 +103,27 @@ def _loop_bound(case: Case) -> Bound | None:
     share = fmt.percent(basis.ratio(sum(compute.values())))
     names = " and ".join(compute) if len(compute) < 3 else ", ".join(list(compute)[:-1]) + " and " + list(compute)[-1]
     take = "takes" if len(compute) == 1 else "take"
-    operator = None if not case.computes_on_cpu else _largest(case.rows("operators"), "host_self_ns")
-    largest = f"; the largest operator is {operator} of the operators' time" if operator else ""
     if case.has_device:
         # The host returns from most calls before the device is done, so this says who launches, not what takes long.
         return Bound("unknown", f"On the host {names} {take} {share} of the step time; no deep window tells more.")
-    return Bound("cpu", f"CPU-bound: {names} {take} {share} of the step time{largest}.")
+    largest = _largest_operator(case)
+    return Bound("cpu", f"CPU-bound: {names} {take} {share} of the step time{'; ' + largest if largest else ''}.")
 
 
-def _largest(rows: Sequence[dict[str, Any]], field: str) -> str | None:
+def _largest_operator(case: Case) -> str | None:
+    """Of a worker that computes on its CPU; of what XLA compiled the operation in it."""
+    if not case.computes_on_cpu:
+        return None
+    if operation := _largest(case.hlo, "op", "self_ns"):
+        return f"the largest HLO operation is {operation} of the time of all"
+    operator = _largest(case.rows("operators"), "name", "host_self_ns")
+    return operator and f"the largest operator is {operator} of the operators' time"
+
+
+def _largest(rows: Sequence[dict[str, Any]], name: str, field: str) -> str | None:
     """The row with the most of a field, with its share."""
     told = [row for row in rows if row.get(field)]
     if not told:
         return None
     top = max(told, key=lambda row: row[field])
-    return f"{fmt.name(top['name'], 60)} with {fmt.percent(top[field] / sum(row[field] for row in told))}"
+    return f"{fmt.name(top[name], 60)} with {fmt.percent(top[field] / sum(row[field] for row in told))}"

@@ -14,6 +14,7 @@ from stepscope.analysis.autograd import link_backward
 from stepscope.analysis.capture import merge
 from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.gpu import gpus
+from stepscope.analysis.hlo_ops import hlo_operations, hlo_runs
 from stepscope.analysis.job_times import job_times
 from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import (
@@ -149,6 +150,8 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     noted(attempt("operators", call_notes, calls, backward))
     operator_list = attempt("operators", operators, events, links, calls)
     modes = attempt("operator modes", lambda e, found: operator_modes(e, found, worker.framework), events, links)
+    compiled = None if worker.framework == "pytorch" else attempt("HLO operations", hlo_runs, events)
+    hlo_list = attempt("HLO operations", hlo_operations, compiled)
     shapes = attempt("operators by shape", operators_by_shape, events, calls)
     stacks = attempt("call stacks", operator_stacks, events, calls)
     owners = attempt("modules", module_owners, events, backward)
@@ -203,6 +206,8 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "communication": talk,
         "launches": launches_part(launched) if windows else None,
         "operator_modes": fields_of(OperatorModes, modes),
+        "hlo_operations": plain(hlo_list and hlo_list[:LIST_ROWS]),
+        "hlo_operation_count": None if hlo_list is None else len(hlo_list),
         "operators": plain(operator_list),
         "operators_by_shape": plain(shapes and shapes[0]),
         "operators_by_shape_total": shapes and shapes[1],

@@ -18,6 +18,7 @@ LIST_ROWS = 200
 _LISTS = {
     "kernels": ("kernel_count", 90_000),
     "operators": ("operator_count", 80_000),
+    "hlo_operations": ("hlo_operation_count", 30_000),
     "modules": ("modules_total", 60_000),
     "kernels_by_launch_config": ("kernel_launch_config_count", 25_000),
     "operators_by_shape": ("operators_by_shape_total", 25_000),

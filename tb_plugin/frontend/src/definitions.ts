@@ -116,6 +116,9 @@ export const DEFINITIONS = {
     "What XLA allocates for the program, from its buffer assignment. Parameters, constants, outputs and thread-local memory are there while it runs; temporary buffers live from the instruction that makes them to the last one that reads them, in the order of the schedule.",
   programAlive:
     "Allocations that are there all the time, and the temporary buffers whose values are still read at or after this instruction. A result that is written over an operand takes its memory.",
+  hloSelf: "Time of its runs without that of other HLO operations inside them, those of a loop's body for example.",
+  hloExecutions:
+    "How often it was executed: on each device as often as the kernel of its own that ran there least often.",
   hloGraph:
     "Instructions of one computation: arrows lead from what is read to what reads it. The colour is the share of the time of the whole program's operations; instructions inside a fusion have none of their own.",
   operatorModes:

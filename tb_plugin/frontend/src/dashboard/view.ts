@@ -1,7 +1,7 @@
 // What the panels of the Summary tab and the Step breakdown show, as keys of the address.
 
 /** Lists of where the work comes from. */
-export const HOT_LISTS = ["operators", "modules", "annotations"] as const;
+export const HOT_LISTS = ["hlo", "operators", "modules", "annotations"] as const;
 export type HotList = (typeof HOT_LISTS)[number];
 
 export interface DashboardView {

@@ -1,20 +1,21 @@
-// Where the work comes from: the top operators, modules and annotations.
+// Where the work comes from: the top operators, operations that XLA compiled, modules and annotations.
 
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { AnnotationRow, ModuleRow, OperatorRow, SampledModuleRow, WorkerSummary } from "../api";
 import type { HotList } from "../dashboard/view";
 import { DEFINITIONS } from "../definitions";
-import { count, digits, duration, exact, plural } from "../format";
+import { count, digits, plural } from "../format";
 import { adjustDashboard, nav } from "../state";
 import { Meter } from "../ui/meter";
-import { ROW_HEIGHT, Table, type Column } from "../ui/table";
+import { Table, type Column } from "../ui/table";
 import { Toggle } from "../ui/toggle";
 import { AllInTables } from "./all-in-tables";
-
-const MOST_ROWS = 12;
+import { tableHeight, time } from "./hot-columns";
+import { HloOperations } from "./hot-hlo";
 
 const LABELS: Record<HotList, string> = {
+  hlo: "HLO operations",
   operators: "Operators",
   modules: "Modules",
   annotations: "Annotations",
@@ -25,16 +26,18 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
   const deep = worker.modules ?? [];
   const sampled = deep.length === 0 ? (worker.sampled_modules ?? []) : [];
   const listed: Record<HotList, number> = {
+    hlo: worker.hlo_operations?.length ?? 0,
     operators: worker.operators?.length ?? 0,
     modules: deep.length + sampled.length,
     annotations: worker.annotations?.length ?? 0,
   };
-  const views = Object.keys(LABELS) as HotList[];
+  const views = (Object.keys(LABELS) as HotList[]).filter((name) => name !== "hlo" || listed.hlo > 0);
   const chosen = nav.value.dashboard.list;
   const has = (name: HotList | null): name is HotList => name !== null && listed[name] > 0;
   const view = has(chosen) ? chosen : views.find(has);
   if (!view) return null;
   const totals = {
+    hlo: worker.hlo_operation_count,
     operators: worker.operator_count,
     // The list has an entry more, for what belongs to no module.
     modules: worker.modules_total === null ? null : worker.modules_total + 1,
@@ -62,7 +65,9 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
           )}
         </span>
       </div>
-      {view === "operators" ? (
+      {view === "hlo" ? (
+        <HloOperations rows={worker.hlo_operations ?? []} />
+      ) : view === "operators" ? (
         <Operators rows={worker.operators ?? []} />
       ) : view === "annotations" ? (
         <Annotations rows={worker.annotations ?? []} />
@@ -78,15 +83,14 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
 const rowsText = (listed: number, total: number | null, view: HotList) =>
   total !== null && total > listed
     ? `the first ${count(listed)} of ${count(total)}`
-    : plural(listed, view.slice(0, -1));
+    : plural(listed, view === "hlo" ? "operation" : view.slice(0, -1));
 
 const NONE: Record<HotList, string> = {
+  hlo: "Nothing that XLA compiled ran",
   operators: "The capture holds no host operators",
   modules: "The capture tells no modules: record it with_stack (PyTorch), or with name scopes (TensorFlow, JAX)",
   annotations: "The code names no regions: stepscope.annotate does",
 };
-
-const tableHeight = (rows: number) => (Math.min(rows, MOST_ROWS) + 1) * ROW_HEIGHT + 4;
 
 function Operators({ rows }: { rows: OperatorRow[] }): JSX.Element {
   const columns = useMemo(() => operatorColumns(rows), [rows]);
@@ -291,8 +295,4 @@ function annotationColumns(rows: AnnotationRow[]): Column[] {
     time("p50", "Median", "Half of them were not longer.", (i) => rows[i].p50_ns),
     time("p99", "p99", "99 of 100 were not longer.", (i) => rows[i].p99_ns),
   ];
-}
-
-function time(key: string, label: string, title: string, value: (row: number) => number | null): Column {
-  return { key, label, title, numeric: true, value, cell: (i) => duration(value(i)), hint: (i) => exact(value(i)) };
 }
