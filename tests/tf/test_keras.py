@@ -334,23 +334,39 @@ def test_arguments_that_make_no_sense_are_refused_before_training(tmp_path, argu
     assert not (tmp_path / "run").exists()
 
 
-def test_a_fit_that_was_interrupted_in_an_earlier_cell_is_ended_by_the_next_one(tmp_path, monkeypatch, tf):
-    cells = SimpleNamespace(execution_count=1)
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: cells))
+def test_a_fit_that_was_interrupted_gives_way_to_the_next_one(tmp_path, tf):
+    """Its callbacks do not hear of the end. One that trains within another fit's callback is no next one."""
+    inner, model = make_model(), make_model()
 
-    class Interrupted(tf.keras.callbacks.Callback):
+    class Other(tf.keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):
+            if batch == 1:
+                fit(inner, [callback(tmp_path / "refused")])
             if batch == 2:
                 raise KeyboardInterrupt
 
-    model = make_model()
     with pytest.raises(KeyboardInterrupt):
-        fit(model, [callback(tmp_path / "a"), Interrupted()])
-    fit(model, [callback(tmp_path / "refused")])  # in the same cell
-    cells.execution_count = 2
+        fit(model, [callback(tmp_path / "a"), Other()])
     hook = callback(tmp_path / "b")
     fit(model, [hook])
     hook.close()
-    assert "never_stopped" in read(tmp_path / "a").notes
     assert not (tmp_path / "refused").exists()
+    assert "never_stopped" in read(tmp_path / "a").notes
+    assert [step.step for step in read(tmp_path / "b").steps] == [0, 1, 2, 3]
+
+
+def test_a_session_of_an_earlier_cell_is_ended_by_the_next_one(tmp_path, monkeypatch, tf):
+    """A custom loop, say, that was interrupted: nothing tells that it is over but the next cell."""
+    cells = SimpleNamespace(execution_count=1)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: cells))
+    old = callback(tmp_path / "a")
+    old.set_model(make_model())
+    old.on_train_begin()  # by no fit
+    fit(make_model(), [callback(tmp_path / "refused")])
+    cells.execution_count = 2
+    hook = callback(tmp_path / "b")
+    fit(make_model(), [hook])
+    hook.close()
+    assert not (tmp_path / "refused").exists()
+    assert "never_stopped" in read(tmp_path / "a").notes
     assert [step.step for step in read(tmp_path / "b").steps] == [0, 1, 2, 3]

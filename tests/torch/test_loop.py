@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -30,6 +31,7 @@ class FakeRecorder(Rows):
     def __init__(self):
         super().__init__()
         self.sources = []
+        self.each_round = []
 
     def drain(self):
         """The rows of the steps that were told by comparison, put where they belong."""
@@ -92,6 +94,10 @@ class Training:
         self.forward()
         self.backward()
         self.step()
+
+    def train_twice(self):
+        self.train()
+        self.train()
 
     def accumulate(self):
         self.batch()
@@ -197,6 +203,26 @@ def test_an_interrupted_forward_is_dropped_and_counted():
     assert training.loop.unclosed == 1
     assert len(training.recorder.of("forward")) == 3
     assert len(training.recorder.steps) == 3
+
+
+@pytest.mark.parametrize("place", ["add", "_emit_step", "input_begin"])
+def test_an_interrupt_in_our_hook_costs_a_step_and_no_more(monkeypatch, place):
+    """Ctrl-C in a notebook may hit a hook as well as the training; the cell is run again with the same profiler."""
+    training = Training()
+    for _ in range(3):
+        training.train()
+    training.loop.look_soon()  # the next step is worked out, not only compared
+    with monkeypatch.context() as patched:
+        patched.setattr(training.loop.tracker, place, Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            training.train_twice()
+    assert not training.loop.is_broken
+    for _ in range(3):
+        training.train()
+    training.finish()
+    steps = training.recorder.steps
+    assert len(steps) == 2 + 3  # the third one was being worked off
+    assert all(start < end for _, start, end in steps)
 
 
 def test_an_optimizer_that_raised_does_not_swallow_what_follows():

@@ -27,6 +27,7 @@ from stepscope.recorder import Recorder
 from stepscope.runs import find_runs
 from stepscope.schema import Kind
 from stepscope_torch import Profiler, Schedule, environment
+from stepscope_torch import recording as recording_module
 from stepscope_torch.loop import Loop
 from stepscope_torch.part import take_out_left
 from tests.recorded import wait_for_samples
@@ -295,6 +296,17 @@ def test_a_profiler_of_an_earlier_cell_is_ended_by_the_next_one(tmp_path, monkey
     assert read(tmp_path / "c").complete_steps() == [0, 1, 2]
     assert read(tmp_path / "a").codes() == ["second_profiler", "never_stopped"]
     assert not (tmp_path / "b").exists()
+
+
+def test_a_recording_that_broke_gives_way_to_the_next_one(tmp_path):
+    model = make_model()
+    old = profiler(tmp_path / "a", model)
+    old.start()
+    train(model, 2)
+    recording_module.running.loop.is_broken = True
+    with profiler(tmp_path / "b", model):
+        train(model, 3)
+    assert read(tmp_path / "b").complete_steps() == [0, 1, 2]
 
 
 def test_start_and_stop_as_often_as_one_likes(tmp_path):

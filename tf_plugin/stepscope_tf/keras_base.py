@@ -13,6 +13,7 @@ import keras
 from stepscope.budget import DEFAULT_RATIO
 from stepscope.flight import FlightPlan
 from stepscope_tf import environment
+from stepscope_tf.fits import Fit
 from stepscope_tf.session import OpenPhase, Session
 
 P = ParamSpec("P")
@@ -93,6 +94,7 @@ class KerasCallback(keras.callbacks.Callback):
 
     def on_train_begin(self, logs: dict | None = None) -> None:
         try:
+            self._session.fit = Fit()
             self._is_on = self._open()
             if self._is_on:
                 self._test_begin_ns = 0

@@ -30,6 +30,7 @@ from stepscope.recorder import Recorder, Row
 from stepscope.schema import NONE, Kind
 from stepscope.watch import Activity
 from stepscope_tf.environment import Place
+from stepscope_tf.fits import Fit
 from stepscope_tf.profilers import MakeProfiler
 from stepscope_tf.window import DeepWindow, WindowPlan, as_plan
 
@@ -98,6 +99,7 @@ class Session:
         self.next_step = 0
         self.paused = False
         self._cell: int | None = None  # the notebook's, in which it began or went on
+        self.fit: Fit | None = None  # that is recorded; None where a custom loop is
         self.hook_costs: deque[int] = deque(maxlen=1000)  # what our hooks cost in the latest steps
         self._convert_s = CONVERT_S
         self._monitor: MonitorProcess | None = None
@@ -121,7 +123,7 @@ class Session:
         global current
         if self.recorder is not None:
             return self._resume()
-        if not _is_free(self.run):
+        if not _is_free(self.run, self.fit):
             log.warning("stepscope: another recording of this process is running; %s is not recorded.", self.run)
             return False
         recorder = Recorder(
@@ -290,6 +292,10 @@ class Session:
     def is_of_earlier_cell(self) -> bool:
         return self._cell != running_cell()
 
+    def is_over(self, fit: Fit | None) -> bool:
+        """Whether its ``fit`` has ended, though no callback was told, as another one begins."""
+        return self.fit is not None and fit is not None and not self.fit.goes_on(fit)
+
     def before_step(self, number: int | None = None) -> None:
         """The next step is about to begin: annotations belong to it, and the deep window may open.
 
@@ -378,13 +384,13 @@ def _rows_of(make: Callable[..., list[Phase]], args: tuple[Any, ...]) -> list[Ro
     return [(_PHASE, name, start, end, step, None) for name, step, start, end in make(*args) if end > start]
 
 
-def _is_free(run: str | os.PathLike[str]) -> bool:
-    """Whether this process may begin a recording into ``run``; one that is merely paused is ended for it, and so is one
-    of an earlier cell of a notebook, whose ``fit`` was interrupted.
+def _is_free(run: str | os.PathLike[str], fit: Fit | None) -> bool:
+    """Whether this process may begin a recording of ``fit`` into ``run``; one that is merely paused is ended for it,
+    and so is one whose ``fit`` was interrupted, or that an earlier cell of a notebook did not end.
     """
     if current is not None and current.paused:
         current.close()
-    elif current is not None and current.is_of_earlier_cell:
+    elif current is not None and (current.is_of_earlier_cell or current.is_over(fit)):
         current.note("never_stopped", f"This recording was never stopped; it ended when one into {run} began.")
         current.close()
     active = recorder_module.active

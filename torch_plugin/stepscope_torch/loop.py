@@ -301,8 +301,12 @@ class Loop:
             else:
                 self._forget_regular()
             self._set_mode()
-        except BaseException:
-            self.is_broken = True
+        except BaseException as error:
+            if isinstance(error, Exception):
+                self.is_broken = True
+            else:  # the user interrupts the training, which may go on: only what was worked off is lost
+                self._drop(0)
+                self.tracker.discard()
             self.marks.mode = SLOW
             self._forget_regular()
             raise

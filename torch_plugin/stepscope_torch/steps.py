@@ -82,7 +82,7 @@ class StepTracker:
         if ended:
             self._close(now)
         elif self._is_prelude:
-            self._discard()
+            self._discard_prelude()
         self.sink.step = self.number  # annotations inside the dataset belong to the step that gets the batch
         return ended
 
@@ -197,10 +197,14 @@ class StepTracker:
         self._last_mark = now
         return True
 
+    def discard(self) -> None:
+        """What is open was left half worked out: it is no step, and its phases are lost."""
+        self._reset()
+
     def finish(self) -> None:
         """The recording ends: what is open ends with its last activity."""
         if self._is_prelude:
-            self._discard()
+            self._discard_prelude()
         elif self.start is not None and self._phases:
             self._close(max(end for _, _, end in self._phases))
 
@@ -241,7 +245,7 @@ class StepTracker:
         if number < 8 or number % 16 == 15:
             self.phases_seen.update(name for name, _, _ in phases)
 
-    def _discard(self) -> None:
+    def _discard_prelude(self) -> None:
         """Activities before the loop belong to no step."""
         self.sink.phases(NONE, self._phases)
         self._reset()
