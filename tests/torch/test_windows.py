@@ -205,6 +205,21 @@ def test_a_training_that_ends_inside_a_window_keeps_what_there_is(tmp_path):
     assert sorted(steps_of(window)) == [4, 5, 6]
 
 
+def test_a_window_leaves_nothing_to_the_garbage_collector(tmp_path):
+    """Which would free its events in the midst of a step."""
+    model = make_model()
+    gc.collect()
+    gc.disable()
+    try:
+        with profiler(tmp_path, model, schedule=Schedule(skip_first=4, active=2)) as prof:
+            train(model, 8)
+            assert prof._recording.windows.taken == 1
+            sessions = [thing for thing in gc.get_objects() if type(thing) is torch.autograd.profiler.profile]
+            assert [thing for thing in sessions if thing.kineto_results is not None] == []
+    finally:
+        gc.enable()
+
+
 def test_a_failing_converter_leaves_the_trace_and_a_note(tmp_path, monkeypatch):
     from stepscope import conversions
 

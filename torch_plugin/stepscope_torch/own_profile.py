@@ -48,6 +48,14 @@ def stop(profile: Any, sessions: Sessions, about: dict[str, Any]) -> None:
         profile.stop()
 
 
+def release(profile: Any) -> None:
+    """Free the events of a stopped profiler now, at 0.4 us each.
+
+    It refers to itself: otherwise Python's garbage collector would do that, in the midst of some later step.
+    """
+    profile.profiler = None
+
+
 def stop_rest(profile: Any, sessions: Sessions) -> None:
     """Stop what may still run of a profiler after an exception came while it was started or stopped."""
     if not torch.autograd.profiler._is_profiler_enabled:

@@ -249,14 +249,16 @@ class DeepWindows:
         self._record_stall("start", began, self._began_ns)
 
     def _stop(self, step: int, done: int) -> None:
-        """Stop the profiler before step ``step`` and make a window of what it has, if ``done`` steps are worth it."""
+        """Stop the profiler before step ``step``, of whose steps ``done`` are complete."""
         began = perf_counter_ns()
         with contextlib.nullcontext() if self._probing else self.conversions.ahead():
-            self._close_and_keep(step, done)
+            profile = self._close_profile({"void_markers": self._void})
+            self._keep(profile, step, done)
+        own_profile.release(profile)
         self._record_stall("stop", began, perf_counter_ns())
 
-    def _close_and_keep(self, step: int, done: int) -> None:
-        profile = self._close_profile({"void_markers": self._void})
+    def _keep(self, profile: Any, step: int, done: int) -> None:
+        """Make a window of a stopped profiler before step ``step``, if its ``done`` steps are worth it."""
         self._not_before = step + 1
         keep = done > 0
         if self._probing:
@@ -311,7 +313,7 @@ class DeepWindows:
             )
             return
         began = perf_counter_ns()
-        self._close_profile({})
+        own_profile.release(self._close_profile({}))
         self._next.step = self._first_step + 10
         self._probe_due |= self._probing
         self.recorder.note("window_postponed", "A deep window was broken off, since the script's own profiler started.")
