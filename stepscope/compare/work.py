@@ -39,7 +39,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Rest:
-    """What the names that are not listed add up to."""
+    """What the rows that are not listed add up to."""
 
     count: int
     a_ns: float
@@ -59,7 +59,7 @@ class Work:
     Metrics:
         why: a sentence where one of the workers has none; then all else is null or empty
         basis: device or host
-        count: names in all
+        count: names in all; what belongs to no module is a row without one
         added: names that only the second worker has
         removed: names that only the first worker has
         a_ns: sum over all names, of a step of the first worker
@@ -67,7 +67,7 @@ class Work:
         difference_ns: b_ns - a_ns
         rows: of each name, the largest difference first: name, status (both, added, removed), a_ns, b_ns,
             difference_ns, accumulated_ns (sum of the differences down to this row), a_count, b_count
-        rest: count, a_ns, b_ns and difference_ns of the names that are not listed
+        rest: count, a_ns, b_ns and difference_ns of the rows that are not listed
     """
 
     why: str | None
@@ -100,13 +100,14 @@ def work(a: Side, b: Side, table: str, most: int) -> Work:
         accumulated += difference
         rows.append(Joined(name, status, a_ns, b_ns, difference, accumulated, a_count, b_count))
     left = joined[most:]
+    named = [status for name, status, *_ in joined if name != NO_MODULE]
     whole_a, whole_b = sum(row[2] for row in joined), sum(row[3] for row in joined)
     return Work(
         None,
         basis,
-        len(joined),
-        sum(row[1] == "added" for row in joined),
-        sum(row[1] == "removed" for row in joined),
+        len(named),
+        named.count("added"),
+        named.count("removed"),
         whole_a,
         whole_b,
         whole_b - whole_a,

@@ -86,7 +86,7 @@ def _work(work: Mapping[str, Any]) -> list[str]:
         counts = ["" if row[key] is None else f"{row[key]:,.4g}" for key in ("a_count", "b_count")]
         status = "" if row["status"] == "both" else row["status"]
         rows.append([fmt.name(row["name"]), *_times(row), _signed(row["accumulated_ns"], fmt.time), *counts, status])
-    others = work["count"] - len(work["rows"][:TOP])
+    others = len(work["rows"][TOP:]) + work["rest"]["count"]
     if others:
         shown = work["rows"][:TOP]
         left = {key: work[key] - sum(row[key] for row in shown) for key in ("a_ns", "b_ns", "difference_ns")}

@@ -151,6 +151,17 @@ def test_a_list_of_modules_that_was_cut_is_told(before: Side, after: Side) -> No
     assert "cut_modules" not in {warning.code for warning in warnings(before, after)}
 
 
+def test_what_belongs_to_no_module_is_a_row_and_no_name(before: Side, after: Side) -> None:
+    def with_modules(side: Side, *paths: list[str]) -> Side:
+        times = {f"{way}_device_self_ns": MS for way in ("forward", "backward")}
+        return replace(side, worker={**side.worker, "modules": [{"path": p, "calls": 1, **times} for p in paths]})
+
+    found = compare(with_modules(before, ["Net_0"], []), with_modules(after, ["Net_0"], ["Head_0"], []))
+    modules = found["work"]["modules"]
+    assert {row["name"] for row in modules["rows"]} == {"Net_0", "Head_0", "(no module)"}
+    assert (modules["count"], modules["added"], modules["removed"]) == (2, 1, 0)
+
+
 def test_the_command_prints_what_is_computed(
     tmp_path: Path, before: Side, after: Side, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,6 +211,7 @@ def test_each_level_of_the_module_tree_sums_to_what_it_is_a_part_of(tmp_path: Pa
         whole = node["self_difference_ns"] + sum(one["difference_ns"] for one in parts)
         assert node["difference_ns"] == node["b_ns"] - node["a_ns"] == whole
     modules = found["work"]["modules"]
+    assert (modules["count"], modules["added"], modules["removed"]) == (4, 1, 0)
     assert [nodes[0][key] for key in ("a_ns", "b_ns")] == [modules["a_ns"], modules["b_ns"]]
     assert [n["self_difference_ns"] for n in nodes[2:]] == [-40_000, 40_000, 100_000]
     assert compare(nested("a", 50, False), traced(tmp_path / "c", 1, [("gemm", 100)]))["module_tree"] == []
