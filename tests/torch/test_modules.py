@@ -28,11 +28,12 @@ def placed(model: nn.Module) -> list[str]:
 def test_two_steps_of_each_sample_show_every_module_inside_the_forward(tmp_path, monkeypatch):
     monkeypatch.setattr(loop_module, "_CHECK_EVERY_AT_MOST", 16)  # short steps are sampled less often
     model = make_model()
-    with profiler(tmp_path, model, modules=32):
+    with profiler(tmp_path, model, modules=20):  # one begins with a check, every 16 steps
         for _ in range(2):
             train(model, 30)
             validate(model)
     recording = read(tmp_path)
+    assert recording.meta["options"]["modules_every"] == 32
     rows = recording.rows(Kind.MODULE)
     assert sorted({row[3] for row in rows}) == [16, 17, 48, 49]
     assert len(rows) == 4 * len(NAMES)

@@ -45,6 +45,7 @@ class ModuleTimes(Part):
         self._names: list[str] = []
         self._calls: list[tuple[int, int, int]] = []  # place in _names, begin, end
         self._first = 0  # the step with which the sample begins, or the next one will
+        self._begun: int | None = None  # the step with which the latest sample began
         self._number = 0  # the step that is open
         self._most_calls = 0  # in a step of a sample
 
@@ -61,6 +62,7 @@ class ModuleTimes(Part):
         if not self.live or self._entrances or number < self._first or self._window_is_near(number + STEPS):
             return
         try:
+            self._tell_interval(number)
             self._first = self._number = number
             self._names = []
             for name, module in named(self._roots()):
@@ -70,6 +72,13 @@ class ModuleTimes(Part):
         except Exception as error:
             self._leave()
             self.fail(error)
+
+    def _tell_interval(self, number: int) -> None:
+        """In worker.json, from the second sample on: how far apart they are, which is not only what was asked for."""
+        begun, self._begun = self._begun, number
+        options = self.loop.recorder.meta.get("options", {})
+        if begun is not None and options.get("modules_every") != number - begun:
+            self.loop.recorder.update_meta(options={**options, "modules_every": number - begun})
 
     def _window_is_near(self, step: int) -> bool:
         windows = self.loop.windows
