@@ -40,7 +40,7 @@ from stepscope_torch import Profiler
 model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
 data = TensorDataset(torch.randn(640, 64), torch.randint(0, 10, (640,)))
-with Profiler(sys.argv[1], model, monitor_interval_ms=100):
+with Profiler(sys.argv[1], model, monitor_interval_ms=100, overhead_budget=None):
     for x, y in DataLoader(data, batch_size=32):
         with stepscope.annotate("augment"):
             x = x + 0.01 * torch.randn_like(x)
@@ -64,7 +64,8 @@ from stepscope_tf import ProfilerCallback
 model = keras.Sequential([keras.layers.Dense(64, activation="relu"), keras.layers.Dense(10)])
 model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 x, y = numpy.random.randn(640, 64).astype("float32"), numpy.random.randint(0, 10, 640)
-model.fit(x, y, batch_size=32, verbose=0, callbacks=[ProfilerCallback(sys.argv[1], monitor_interval_ms=100)])
+hook = ProfilerCallback(sys.argv[1], monitor_interval_ms=100, overhead_budget=None)
+model.fit(x, y, batch_size=32, verbose=0, callbacks=[hook])
 """
 
 

@@ -36,7 +36,7 @@ def mirrored():
         history = model.fit(data, epochs=2, verbose=0, callbacks=callbacks, validation_data=data).history
         return history, [w.tolist() for w in model.get_weights()]
 
-    hook = stepscope_tf.ProfilerCallback(run, window=(2, 2), monitor_interval_ms=0)
+    hook = stepscope_tf.ProfilerCallback(run, window=(2, 2), monitor_interval_ms=0, overhead_budget=None)
     recorded = train([hook])
     hook.close()
     return strategy, recorded == train([])
@@ -64,7 +64,7 @@ def workers():
                     losses.append(strategy.reduce("MEAN", strategy.run(update, args=batch), axis=None).numpy().item())
         return losses, weights.numpy().tolist()
 
-    with strategy.scope(), stepscope_tf.Profiler(run, window=(2, 2), monitor_interval_ms=0):
+    with strategy.scope(), stepscope_tf.Profiler(run, window=(2, 2), monitor_interval_ms=0, overhead_budget=None):
         recorded = train()
     return strategy, recorded == train()
 

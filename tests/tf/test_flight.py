@@ -15,7 +15,7 @@ def test_a_loss_that_is_no_number(tf, tmp_path):
 
     x, y = arrays(6)
     y[3 * BATCH :] = np.nan
-    hook = ProfilerCallback(tmp_path, window=None, monitor_interval_ms=None)
+    hook = ProfilerCallback(tmp_path, window=None, monitor_interval_ms=None, overhead_budget=None)
     make_model().fit(x, y, batch_size=BATCH, verbose=0, shuffle=False, callbacks=[hook])
     hook.close()
     assert read(tmp_path).notes["loss_not_finite"].detail == "The loss was nan in step 3."
@@ -24,7 +24,7 @@ def test_a_loss_that_is_no_number(tf, tmp_path):
 def test_a_loss_of_a_loop_of_ones_own(tf, tmp_path):
     from stepscope_tf import Profiler, step
 
-    with Profiler(tmp_path, window=None, monitor_interval_ms=None) as prof:
+    with Profiler(tmp_path, window=None, monitor_interval_ms=None, overhead_budget=None) as prof:
         for value in (1.0, tf.constant(np.inf), "no number"):
             with step():
                 pass
@@ -47,7 +47,7 @@ def test_an_exception_that_ends_the_training(tf, tmp_path):
     data = tf.data.Dataset.from_generator(
         batches, output_signature=(tf.TensorSpec((BATCH, 8), tf.float32), tf.TensorSpec((BATCH, 1), tf.float32))
     )
-    hook = ProfilerCallback(tmp_path, window=None, monitor_interval_ms=None)
+    hook = ProfilerCallback(tmp_path, window=None, monitor_interval_ms=None, overhead_budget=None)
     with pytest.raises(Exception, match="no such sample"):
         make_model().fit(data, verbose=0, callbacks=[hook])
     hook.close()

@@ -44,7 +44,7 @@ def make_asking_callback(hook, **fields):
 def test_a_window_on_demand(tf, tmp_path, window):
     from stepscope_tf import ProfilerCallback
 
-    hook = ProfilerCallback(tmp_path, window=window, monitor_interval_ms=None)
+    hook = ProfilerCallback(tmp_path, window=window, monitor_interval_ms=None, overhead_budget=None)
     asking = make_asking_callback(hook, steps=2, at_step=6)
     fit(make_model(), [hook, asking], batches=20, epochs=10_000)
     assert asking.answer is not None

@@ -68,10 +68,11 @@ def test_a_hang_in_each_phase(tf, tmp_path, monkeypatch, where, eagerly):
     hooks = Hooks()
 
     def loss(y, prediction):
-        tf.py_function(lambda: hang(where == "compute" and hooks.batch == STEP), [], [])
+        # given the batch: else it may run before that is fetched
+        tf.py_function(lambda _: hang(where == "compute" and hooks.batch == STEP), [y], [])
         return keras.ops.mean(keras.ops.square(y - prediction))
 
-    hook = ProfilerCallback(tmp_path, window=None, monitor_interval_ms=None)
+    hook = ProfilerCallback(tmp_path, window=None, monitor_interval_ms=None, overhead_budget=None)
     model = make_model()
     model.compile("sgd", loss, run_eagerly=eagerly)
     data = dataset(tf, lambda batch: hang(where == "input_wait" and batch == STEP))
@@ -94,7 +95,7 @@ def test_a_hang_in_a_loop_of_ones_own(tf, tmp_path, monkeypatch, where):
                 told.append(what_doctor_tells(tmp_path, None, where))
             yield batch
 
-    with Profiler(tmp_path, window=None, monitor_interval_ms=None):
+    with Profiler(tmp_path, window=None, monitor_interval_ms=None, overhead_budget=None):
         for batch in data(batches()):
             with step():
                 if where == "compute" and batch == STEP:

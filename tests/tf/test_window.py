@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("tf")
 def callback(run, window):
     from stepscope_tf import ProfilerCallback
 
-    return ProfilerCallback(run, window=window, monitor_interval_ms=0)
+    return ProfilerCallback(run, window=window, monitor_interval_ms=0, overhead_budget=None)
 
 
 def markers(window):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("tf")
 def test_a_compiled_step(tmp_path):
     from stepscope_tf import ProfilerCallback
 
-    hook = ProfilerCallback(tmp_path / "run", window=(1, 2), monitor_interval_ms=0)
+    hook = ProfilerCallback(tmp_path / "run", window=(1, 2), monitor_interval_ms=0, overhead_budget=None)
     fit(make_model(jit_compile=True), [hook])
     hook.close()
     worker = read(tmp_path / "run").worker
