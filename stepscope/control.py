@@ -28,8 +28,9 @@ from stepscope.store.layout import PLUGIN_DIR, read_json, write_json, write_json
 
 #: Seconds in which a request can be taken up.
 EXPIRES_S = 60.0
-#: Seconds in which every worker has seen a request: two looks and a slow file system.
-LEAD_S = 1.5
+#: Seconds in which every worker has seen a request: a look each 0.8 s, and as much again for a slow file system and for
+#: a busy machine, where 1.5 s were too few now and then: a worker that is late captures later steps than the others.
+LEAD_S = 3.0
 #: Requests and responses older than this are removed by whoever asks next.
 KEPT_S = 3600.0
 MAX_STEPS = 1000

@@ -61,8 +61,8 @@ def test_all_workers_take_the_same_steps_whoever_asks(job, tmp_path):
     assert len(list(control_folder(tmp_path).glob("request-*"))) == 1
     for worker in workers:
         worker.control.poll()
-    # 15 steps of 100 ms from where the training is when it is asked: all have seen the request by then
-    expected = (3, 60 + 1 + 15, {**SLOW, "rank": 1})
+    # 30 steps of 100 ms from where the training is when it is asked: all have seen the request by then
+    expected = (3, 60 + 1 + 30, {**SLOW, "rank": 1})
     assert [worker.asked for worker in workers] == [[expected]] * 3
     assert not list(control_folder(tmp_path).glob("response-*"))
 
