@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import sys
 import sysconfig
 from pathlib import Path
@@ -106,9 +107,13 @@ class Sdist(sdist):
         super().run()
 
 
+digest = runpy.run_path(str(ROOT / "stepscope" / "built_from.py"))["digest"]
+
+
 def extension(name: str, sources: list[str]) -> Extension:
     """An extension for any Python from 3.10 on (the stable ABI) but those without a GIL, which lack one."""
     folder = os.path.dirname(sources[0])
+    macros = [("STEPSCOPE_SOURCES", f"{digest(ROOT / folder)}ULL")]
     return Extension(
         name,
         sources=sources,
@@ -117,7 +122,7 @@ def extension(name: str, sources: list[str]) -> Extension:
         extra_compile_args=["/O2", "/std:c++14", "/EHsc"]
         if os.name == "nt"
         else ["-O3", "-g0", "-std=c++11", "-fvisibility=hidden"],
-        define_macros=[("Py_LIMITED_API", "0x030A0000")] if HAS_GIL else [],
+        define_macros=[*macros, *([("Py_LIMITED_API", "0x030A0000")] if HAS_GIL else [])],
         py_limited_api=HAS_GIL,
         optional=True,
     )

@@ -43,7 +43,10 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_hot", nullptr, -1, nul
 PyMODINIT_FUNC PyInit__hot() {
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
-  if (!stepscope::find_clock() || !stepscope::add_marks(module) || !stepscope::add_regions(module)) {
+  PyObject* sources = PyLong_FromUnsignedLongLong(STEPSCOPE_SOURCES);  // stepscope/built_from.py
+  const bool told = sources != nullptr && PyModule_AddObjectRef(module, "SOURCES", sources) == 0;
+  Py_XDECREF(sources);
+  if (!told || !stepscope::find_clock() || !stepscope::add_marks(module) || !stepscope::add_regions(module)) {
     Py_DECREF(module);
     return nullptr;
   }
