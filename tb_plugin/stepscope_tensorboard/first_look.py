@@ -8,6 +8,8 @@ import os
 import threading
 from pathlib import Path
 
+import numpy as np
+
 from stepscope import cache
 from stepscope.workers import FileWorker, RecordedWorker, Worker
 from stepscope_tensorboard.answers import Pending
@@ -48,7 +50,9 @@ class FirstLook:
                 session.summary(worker)  # first, as the first tab shows it
             timeline = session.timeline(worker)
             tree = timeline.tree()  # it keeps what it counts, and a view loads what draws it
-            timeline.view(tree["t0"], tree["t1"], _PIXELS, [lane["id"] for lane in tree["lanes"]])
+            lanes = [lane["id"] for lane in tree["lanes"]]
+            timeline.view(tree["t0"], tree["t1"], _PIXELS, lanes)
+            timeline.curves(np.array([tree["t0"], tree["t1"]], np.float64), lanes)
         except Pending:
             pass  # it goes on
         except Exception as error:
