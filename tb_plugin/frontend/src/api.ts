@@ -2,6 +2,7 @@
 
 import { address, ASKED, type Params } from "./address";
 import { decodeView, type ViewTable } from "./timeline/decode";
+import { counted } from "./under-way";
 
 export interface WorkerInfo {
   id: string;
@@ -666,8 +667,12 @@ async function request(route: string, params: Params, signal?: AbortSignal, init
   return response;
 }
 
+/** What changes nothing that is on show, or is asked for again and again. */
+const BESIDES = new Set(["runs", "ahead", "control/status"]);
+
 export async function json<T>(route: string, params: Params, signal?: AbortSignal): Promise<T> {
-  return (await request(route, params, signal)).json() as Promise<T>;
+  const read = async () => (await request(route, params, signal)).json() as Promise<T>;
+  return BESIDES.has(route) ? read() : counted(read());
 }
 
 /** For the routes that change something. */

@@ -182,13 +182,14 @@ function Body(): JSX.Element {
       />
     );
   }
+  // Another tab is another element: it begins at its top, and not where the one before was scrolled to.
   return (
     <div
       id="panel"
       class="panel"
       role="tabpanel"
       aria-labelledby={`tab-${tab.value}`}
-      key={isWhole.value ? run.id : `${run.id}/${worker.id}`}
+      key={`${tab.value} ${isWhole.value ? run.id : `${run.id}/${worker.id}`}`}
     >
       {run.error && (
         <p class="banner warn" role="status">

@@ -7,8 +7,6 @@ import {
   getResources,
   getRuns,
   getSummary,
-  Importing,
-  json,
   type OverviewAnswer,
   type ResourcesAnswer,
   type RunsAnswer,
@@ -97,21 +95,6 @@ function loadSummaryAfterTimeline(at: WorkerKey): void {
   setTimeout(timelineHas, NO_RECTANGLES_MS, at);
 }
 
-// Once the page has rested on a worker, the server reads ahead what the other tabs begin with: half a second's work for
-// a million events. Not of a running job, whose data change, nor of each worker that one only leafs through.
-const REST_MS = 800;
-let aheadOf: WorkerKey | null = null;
-
-function readAhead(at: WorkerKey): void {
-  if (at !== key.peek() || at === aheadOf || isWhole.peek() || isLive.peek() || !isVisible()) return;
-  aheadOf = at;
-  json("ahead", { ...at }).catch((error: unknown) => {
-    if (!(error instanceof Importing) || at !== aheadOf) return; // whoever needs it is told what is wrong
-    aheadOf = null;
-    setTimeout(readAhead, REST_MS, at); // it goes on
-  });
-}
-
 /** After which an answer of an earlier state is asked for again. */
 export const STALE_MS = 3000;
 
@@ -165,10 +148,6 @@ export function startData(): void {
     const { run, worker } = shown.value;
     const { run: runId, worker: workerId } = nav.peek();
     if (run && worker && (runId === null || workerId === null)) adjust({ run: run.id, worker: worker.id });
-  });
-  effect(() => {
-    const at = key.value;
-    if (at && summary.now.value.state === "ready") setTimeout(readAhead, REST_MS, at);
   });
   effect(() => {
     // The next state may be the last one, which no newer data announce.

@@ -2,6 +2,7 @@
 
 import { render as mount } from "preact";
 import { setRouteBase } from "./address";
+import { startAhead } from "./ahead";
 import { sentEarly } from "./api";
 import { App } from "./app";
 import { drawAll } from "./charts/turns";
@@ -21,6 +22,7 @@ export async function start(module: string, early: Map<string, Promise<Response>
   document.title = "Stepscope";
   startState();
   startData();
+  startAhead();
   addEventListener("beforeprint", drawAll);
   await styled;
   const root = document.createElement("div");

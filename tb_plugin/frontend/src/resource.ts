@@ -1,6 +1,6 @@
 // One thing fetched from the server: its last good value, and what the newest attempt to fetch it came to.
 
-import { signal } from "@preact/signals";
+import { signal, type Signal } from "@preact/signals";
 import { ApiError, Importing } from "./api";
 
 export interface Loaded<T> {
@@ -18,10 +18,24 @@ const CANCELLED_RETRY_MS = 1000; // somebody may begin it again, here or in anot
 /** Counts the imports that came to an end: the listing then knows more about the worker. */
 export const imports = signal(0);
 
+const ready = <T>(value: T): Loaded<T> => ({ state: "ready", value, detail: "" });
+
 export class Resource<T> {
-  readonly now = signal<Loaded<T>>({ state: "idle", value: null, detail: "" });
+  readonly now: Signal<Loaded<T>>;
   private controller: AbortController | null = null;
   private retry: ReturnType<typeof setTimeout> | null = null;
+
+  /** @param known an answer that is there already */
+  constructor(known?: T) {
+    this.now = signal(known === undefined ? { state: "idle", value: null, detail: "" } : ready(known));
+  }
+
+  /** An answer that is there already takes the place of what was asked for. */
+  show(known: T): void {
+    this.stop();
+    const { state, value } = this.now.peek();
+    if (state !== "ready" || value !== known) this.now.value = ready(known);
+  }
 
   /** Forget everything: another worker is shown. */
   reset(): void {
@@ -36,13 +50,14 @@ export class Resource<T> {
     this.controller = controller;
     const before = this.now.peek();
     if (before.state !== "importing" && before.state !== "cancelled") {
-      this.now.value = { ...before, state: before.value === null ? "loading" : "ready", detail: "" };
+      const state = before.value === null ? "loading" : "ready";
+      if (before.state !== state) this.now.value = { ...before, state, detail: "" };
     }
     try {
       const value = await fetcher(controller.signal);
       if (controller.signal.aborted) return;
       if (this.now.peek().state === "importing") imports.value += 1;
-      this.now.value = { state: "ready", value, detail: "" };
+      this.now.value = ready(value);
     } catch (error) {
       if (controller.signal.aborted) return;
       const { value } = this.now.peek();

@@ -1,6 +1,6 @@
 // What the pages show of a run as a whole, fetched for the shown run.
 
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
 import { json } from "./api";
 import { freshness, shown, STALE_MS } from "./data";
 import { Resource, type Loaded } from "./resource";
@@ -11,8 +11,8 @@ function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Pr
   const resource = useMemo(() => new Resource<T>(), []);
   const run = shown.value.run?.id ?? null;
   const stamp = freshness.value;
-  useEffect(() => resource.reset(), [run]);
-  useEffect(() => {
+  useLayoutEffect(() => resource.reset(), [run]);
+  useLayoutEffect(() => {
     if (run !== null) void resource.load((signal) => fetcher(run, signal));
   }, [of, run, stamp]);
   return resource.now.value;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { drawAll, inTurn } from "../src/charts/turns";
+import { counted } from "../src/under-way";
 
 const frames: (() => void)[] = [];
 Object.assign(globalThis, { requestAnimationFrame: (then: () => void) => frames.push(then) });
@@ -45,6 +46,30 @@ test("all that wait are drawn at once for a printer, and once", async () => {
   drawAll();
   assert.deepEqual(drawn, ["a", "b"]);
   await frame();
+  await frame();
+  assert.deepEqual(drawn, ["a", "b"]);
+});
+
+test("answers that are under way come first, for a while", async (t) => {
+  const drawn: string[] = [];
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  let answer = () => {};
+  const answered = counted(new Promise<void>((resolve) => (answer = resolve)));
+  inTurn(() => drawn.push("a"));
+  await frame();
+  assert.equal(drawn.length, 0);
+  answer();
+  await answered;
+  await frame();
+  assert.equal(drawn.length, 1);
+
+  void counted(new Promise<void>(() => {})); // never comes
+  inTurn(() => drawn.push("b"));
+  now = 99;
+  await frame();
+  assert.equal(drawn.length, 1);
+  now = 100;
   await frame();
   assert.deepEqual(drawn, ["a", "b"]);
 });

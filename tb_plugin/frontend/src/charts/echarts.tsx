@@ -1,6 +1,6 @@
 // ECharts with only the parts in use, as a component that follows its size and the theme.
 
-import { BarChart, LineChart } from "echarts/charts";
+import { BarChart, LineChart, ScatterChart } from "echarts/charts";
 import {
   DataZoomComponent,
   GridComponent,
@@ -19,6 +19,7 @@ import { inTurn } from "./turns";
 use([
   BarChart,
   LineChart,
+  ScatterChart,
   GridComponent,
   TooltipComponent,
   LegendComponent,
@@ -109,11 +110,16 @@ export function Chart(props: {
   const onClick = useRef(props.onClick);
   onClick.current = props.onClick;
 
+  const late = useRef<(() => void) | null>(null); // its turn has come, and it had no size
+
   useEffect(
     () =>
-      inTurn(() => {
-        if (!element.current) return;
-        chart.current ??= made(element.current, onClick);
+      inTurn(function draw() {
+        const own = element.current;
+        if (!own) return;
+        late.current = own.clientWidth > 0 ? null : draw;
+        if (late.current) return;
+        chart.current ??= made(own, onClick);
         chart.current.setOption(props.option, { notMerge: false, replaceMerge: ["series"] });
       }),
     [props.option],
@@ -123,6 +129,8 @@ export function Chart(props: {
     if (!own) return;
     const observer = new ResizeObserver(() => {
       const now = chart.current;
+      if (own.clientWidth === 0) return; // the chart is taken away, or the page is hidden
+      late.current?.();
       // It calls once at the start too, and everything would be drawn twice.
       if (now && (now.getWidth() !== own.clientWidth || now.getHeight() !== own.clientHeight)) now.resize();
     });

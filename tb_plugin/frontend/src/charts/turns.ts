@@ -1,12 +1,18 @@
 // Charts are drawn a few a frame, after the frame that shows the text and the tables around them: each takes as long as
-// all of these together.
+// all of these together. So they also let the answers that are under way come first, for a while.
+
+import { isUnderWay } from "../under-way";
 
 type Turn = () => void;
 
 /** After so long no other chart is begun in the same frame, which has 16 ms. */
 const BUSY_MS = 8;
 
+/** After so long nothing else comes first. */
+const MOST_WAIT_MS = 100;
+
 const waiting: Turn[] = [];
+let since = 0; // when the first of those that wait came
 let isAwaited = false;
 
 /** What tells when the next frame is painted; in a window that is not shown nothing is, and nothing is drawn. */
@@ -24,6 +30,7 @@ function afterFrame(then: () => void): void {
 function next(): void {
   isAwaited = false;
   const began = performance.now();
+  if (isUnderWay() && began - since < MOST_WAIT_MS) return awaitNext();
   do waiting.shift()?.();
   while (waiting.length > 0 && performance.now() - began < BUSY_MS);
   awaitNext();
@@ -37,6 +44,7 @@ function awaitNext(): void {
 
 /** Draw when it is this one's turn; the answer is how to call it off. */
 export function inTurn(draw: Turn): () => void {
+  if (waiting.length === 0) since = performance.now();
   waiting.push(draw);
   awaitNext();
   return () => {

@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import type { WorkerKey } from "../api";
 import { answered } from "../resource";
+import { kept } from "../ui/kept";
 import { getStepsPage, type Chosen, type StepsPage } from "./requests";
 
 const PAGE = 200;
@@ -26,8 +27,19 @@ export class StepPages {
     this.controller = new AbortController();
     this.asked.clear();
     const { signal } = this.controller;
-    this.fetchPage = (page) =>
-      answered(() => getStepsPage(key, chosen, sort.key, sort.descending, page * PAGE, PAGE, signal));
+    const asked = (page: number) => `steps ${JSON.stringify([chosen, sort, page])}`;
+    this.fetchPage = async (page) => {
+      const found = await answered(() =>
+        getStepsPage(key, chosen, sort.key, sort.descending, page * PAGE, PAGE, signal),
+      );
+      if (!signal.aborted) kept.set(key, stamp, asked(page), found);
+      return found;
+    };
+    const first = kept.get<StepsPage>(key, stamp, asked(0));
+    if (first) {
+      this.pages.set(0, first);
+      this.asked.add(0);
+    }
   }
 
   close(): void {

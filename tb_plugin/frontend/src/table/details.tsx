@@ -28,7 +28,7 @@ export function Details(props: {
   const row = `${view.table} ${view.by} ${id}`;
   const [picked, pick] = useState<{ row: string; which: string | number }>({ row, which: "first" });
   const which = picked.row === row ? picked.which : "first";
-  const found = useFetched(`${row} ${which}`, (at, signal) => getDetails(at, view, id, which, signal));
+  const found = useFetched(`details ${row} ${which}`, (at, signal) => getDetails(at, view, id, which, signal));
   return (
     <aside class="table-details" aria-label="Details of the row" data-testid="table-details">
       <button type="button" class="close" aria-label="Close the details" title="Close (Esc)" onClick={props.onClose}>
@@ -79,7 +79,7 @@ function Occurrence(props: {
 }): JSX.Element {
   const { details, one, view, onPick } = props;
   const at = details.at ?? 0;
-  const found = useFetched(String(one.row), (key, signal) => getSlice(key, one.row, signal)).value;
+  const found = useFetched(`slice ${one.row}`, (key, signal) => getSlice(key, one.row, signal)).value;
   const slice = found?.row === one.row ? found : null;
   const grouped = details.count > 1 && props.by !== SINGLE && !isTree(view.table);
   return (

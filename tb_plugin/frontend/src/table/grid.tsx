@@ -1,7 +1,7 @@
 // A grid of any number of rows, of which only those in sight are fetched and drawn.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { asTabs, exactText } from "./cells";
 import { leastWidth, ROW_PADDING } from "./columns";
 import { valueOf, type Pages } from "./pages";
@@ -39,14 +39,13 @@ export function Grid(props: {
   const [anchor, setAnchor] = useState<number | null>(null); // where a selection of rows began
   void pages.version.value;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
     const read = () => setView({ top: element.scrollTop, height: element.clientHeight - ROW_HEIGHT });
     const observer = new ResizeObserver(read);
     observer.observe(element);
     element.addEventListener("scroll", read, { passive: true });
-    read();
     return () => {
       observer.disconnect();
       element.removeEventListener("scroll", read);

@@ -156,14 +156,13 @@ function latencyOption({ launches }: LaunchesAnswer, now: Theme): Option {
     }),
     series: [
       {
-        type: "line", // a scatter: a line of no width
+        type: "scatter",
+        large: true, // one path for all: an element for each takes five times as long
+        largeThreshold: 1,
         data: launches.t.map((t, i) => [t, launches.latency[i]]),
-        lineStyle: { width: 0 },
         itemStyle: { color, opacity: 0.55 },
         symbol: "circle",
         symbolSize: 4,
-        showSymbol: true,
-        showAllSymbol: true,
       },
     ],
   };
@@ -204,7 +203,8 @@ function depthOption({ queues }: LaunchesAnswer, now: Theme): Option {
       name: queue.name,
       data: queue.t.map((t, j) => [t, queue.depth[j]]),
       showSymbol: false,
-      lineStyle: { width: 1.25, color: palette[i % palette.length] },
+      // A pixel: a wider line of thousands of steps takes 13 ms to paint instead of 3 without a GPU.
+      lineStyle: { width: 1, color: palette[i % palette.length] },
       itemStyle: { color: palette[i % palette.length] },
     })),
   };

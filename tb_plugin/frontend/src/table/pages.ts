@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { Importing, type WorkerKey } from "../api";
 import { PENDING_MS, sentence, type Loaded } from "../resource";
+import { kept } from "../ui/kept";
 import { getRows, identity, isText, PAGE, type RowsAnswer, type Unit, type Value } from "./requests";
 import type { TableView } from "./view";
 
@@ -22,6 +23,7 @@ export class Pages {
   private key: WorkerKey | null = null;
   private view: TableView | null = null;
   private rows = "";
+  private stamp: unknown = null;
   private of = "";
 
   /** Show another view, or the same one with newer data; the rows on show stay until the new ones are there. */
@@ -31,12 +33,17 @@ export class Pages {
     if (of === this.of && this.now.peek().state !== "error") return;
     const sameTable = this.view?.table === view.table && this.key === key;
     const sameRows = rows === this.rows;
-    Object.assign(this, { of, rows, key, view });
+    Object.assign(this, { of, rows, key, view, stamp });
     this.controller.abort();
     this.controller = new AbortController();
     this.asked.clear();
     this.earlier = sameTable ? new Map([...this.earlier, ...this.pages]) : new Map();
     this.pages = new Map();
+    const known = kept.get<RowsAnswer>(key, stamp, rows);
+    if (known) {
+      this.busy.value = false;
+      return this.take(0, known, !sameRows);
+    }
     if (!sameTable) this.now.value = { state: "loading", value: null, detail: "" };
     void this.fetch(0, !sameRows);
   }
@@ -78,17 +85,22 @@ export class Pages {
     return asking;
   }
 
+  private take(page: number, answer: RowsAnswer, others: boolean): void {
+    if (others) this.earlier.clear();
+    this.pages.set(page, answer);
+    for (const old of this.pages.keys()) if (this.pages.size > MOST_PAGES && old !== page) this.pages.delete(old);
+    this.now.value = { state: "ready", value: answer, detail: "" };
+    this.version.value += 1;
+  }
+
   private async ask(page: number, others: boolean, abort: AbortSignal): Promise<void> {
     const { key, view } = this;
     if (!key || !view) return;
     try {
       const answer = await getRows(key, view, page, abort);
       if (abort.aborted) return;
-      if (others) this.earlier.clear();
-      this.pages.set(page, answer);
-      for (const old of this.pages.keys()) if (this.pages.size > MOST_PAGES && old !== page) this.pages.delete(old);
-      this.now.value = { state: "ready", value: answer, detail: "" };
-      this.version.value += 1;
+      if (page === 0) kept.set(key, this.stamp, this.rows, answer);
+      this.take(page, answer, others);
     } catch (error) {
       if (abort.aborted) return;
       if (error instanceof Importing) {

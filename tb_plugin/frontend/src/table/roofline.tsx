@@ -30,7 +30,7 @@ interface Props {
 
 /** Of operators it is there where any has FLOPs: captures without shapes, and frameworks but PyTorch, tell none. */
 export function Roofline({ table, onOpen }: Props): JSX.Element | null {
-  const found = useFetched(table, (key, signal) => getRoofline(key, table, signal));
+  const found = useFetched(`roofline ${table}`, (key, signal) => getRoofline(key, table, signal));
   if (table === "operators" && !found.value?.count) return null;
   return (
     <div class="roofline">

@@ -1,6 +1,6 @@
 // The rows of a view for a part of a page: fetched while it is on show, again when the view changes or data comes in.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { freshness, key } from "../data";
 import { shownColumns, useRoom } from "./columns";
 import { Pages } from "./pages";
@@ -11,9 +11,13 @@ import type { TableView } from "./view";
 export function usePages(view: TableView, asked: TableView = view, around = 0) {
   const at = key.value;
   const stamp = freshness.value;
-  const pages = useMemo(() => new Pages(), []);
+  const pages = useMemo(() => {
+    const made = new Pages();
+    if (at) made.open(at, asked, stamp); // before the first frame, which shows what is there already
+    return made;
+  }, []);
   const [said, say] = useState("");
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (at) pages.open(at, asked, stamp);
   }, [at, asked, stamp]);
   useEffect(() => () => pages.stop(), []);

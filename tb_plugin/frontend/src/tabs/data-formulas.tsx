@@ -1,7 +1,7 @@
 // Every number with its unit and definition, and every code of the quality notes: to be searched.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { plural } from "../format";
 import { Resource } from "../resource";
 import { Card } from "../ui/card";
@@ -9,11 +9,13 @@ import { Icon } from "../ui/icons";
 import { Await } from "../ui/states";
 import { getDefinitions, type DefinitionsAnswer, type DefinitionSection } from "./data-requests";
 
+/** The same for all workers. */
+const definitions = new Resource<DefinitionsAnswer>();
+
 export function Formulas(): JSX.Element {
-  const resource = useMemo(() => new Resource<DefinitionsAnswer>(), []);
   const [text, setText] = useState("");
-  useEffect(() => {
-    void resource.load(getDefinitions);
+  useLayoutEffect(() => {
+    if (!definitions.busy && definitions.now.peek().value === null) void definitions.load(getDefinitions);
   }, []);
   return (
     <Card
@@ -33,7 +35,7 @@ export function Formulas(): JSX.Element {
       }
       testId="formulas"
     >
-      <Await of={resource.now.value} what="the definitions">
+      <Await of={definitions.now.value} what="the definitions">
         {(answer) => <Found answer={answer} words={wordsOf(text)} />}
       </Await>
     </Card>
@@ -61,19 +63,16 @@ export function sectionsWith(answer: DefinitionsAnswer, words: readonly string[]
   });
 }
 
-function Found({ answer, words }: { answer: DefinitionsAnswer; words: readonly string[] }): JSX.Element {
-  const sections = sectionsWith(answer, words);
-  const entries = sections.reduce((sum, section) => sum + section.metrics.length, 0);
+/** The entries are made when they are first seen: there are hundreds. */
+function Entries({ section, open }: { section: DefinitionSection; open: boolean }): JSX.Element {
+  const [seen, setSeen] = useState(false);
   return (
-    <>
-      <p class="basis" role="status" data-testid="definition-count">
-        {entries === 0 ? "No definition has these words." : `${plural(entries, "definition")}`}
-      </p>
-      {sections.map((section) => (
-        <details key={section.title} class="definitions" open={words.length > 0}>
-          <summary>
-            {section.title} <code class="faint">{section.place}</code>
-          </summary>
+    <details class="definitions" open={open} onToggle={(event) => event.currentTarget.open && setSeen(true)}>
+      <summary>
+        {section.title} <code class="faint">{section.place}</code>
+      </summary>
+      {(open || seen) && (
+        <>
           <p>{section.text}</p>
           <dl>
             {section.metrics.map(({ name, unit, meaning }) => (
@@ -85,7 +84,22 @@ function Found({ answer, words }: { answer: DefinitionsAnswer; words: readonly s
               </div>
             ))}
           </dl>
-        </details>
+        </>
+      )}
+    </details>
+  );
+}
+
+function Found({ answer, words }: { answer: DefinitionsAnswer; words: readonly string[] }): JSX.Element {
+  const sections = sectionsWith(answer, words);
+  const entries = sections.reduce((sum, section) => sum + section.metrics.length, 0);
+  return (
+    <>
+      <p class="basis" role="status" data-testid="definition-count">
+        {entries === 0 ? "No definition has these words." : `${plural(entries, "definition")}`}
+      </p>
+      {sections.map((section) => (
+        <Entries key={section.title} section={section} open={words.length > 0} />
       ))}
     </>
   );

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import type { SummaryAnswer } from "../api";
-import { getHistogram, getNames, getStatistics, type Chosen, type HistogramAnswer } from "../dashboard/requests";
+import { getHistogram, getNames, type Chosen, type HistogramAnswer } from "../dashboard/requests";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, plural } from "../format";
 import { adjustDashboard, nav } from "../state";
@@ -12,6 +12,7 @@ import { useFetched } from "../ui/fetched";
 import { Durations, durationsData } from "../ui/histogram";
 import { Icon } from "../ui/icons";
 import { Absent, Await } from "../ui/states";
+import { useStatistics } from "./use-statistics";
 
 const EVERY_STEP: Chosen = { only: "all", first: null, last: null, t0: null, t1: null };
 const FEWEST = 2;
@@ -23,9 +24,7 @@ export function StepDistribution({ answer }: { answer: SummaryAnswer }): JSX.Ele
 }
 
 function StepDistributionCard(): JSX.Element {
-  const loaded = useFetched("steps", (key, signal) =>
-    getStatistics(key, EVERY_STEP, { by: "activity", host: false }, signal),
-  );
+  const loaded = useStatistics(EVERY_STEP, { by: "activity", host: false });
   const found = loaded.value;
   const data = found?.histogram && found.time_ns ? { histogram: found.histogram, time: found.time_ns } : null;
   return (
@@ -68,7 +67,7 @@ const KINDS: Record<NonNullable<HistogramAnswer["kind"]>, [string, string]> = {
 };
 
 function NamedHistogram({ name }: { name: string }): JSX.Element {
-  const loaded = useFetched(name, (key, signal) => getHistogram(key, name, signal));
+  const loaded = useFetched(`histogram ${name}`, (key, signal) => getHistogram(key, name, signal));
   const found = loaded.value;
   const data = found?.histogram && found.time_ns ? { histogram: found.histogram, time: found.time_ns } : null;
   const remove = () => adjustDashboard({ histograms: nav.peek().dashboard.histograms.filter((one) => one !== name) });
@@ -111,7 +110,7 @@ function NamedHistogram({ name }: { name: string }): JSX.Element {
 }
 
 function AddHistogram({ shown }: { shown: readonly string[] }): JSX.Element {
-  const names = useFetched("names", getNames).value;
+  const names = useFetched("names of annotations", getNames).value;
   const [text, setText] = useState("");
   const list = useId();
   const add = (name: string) => {

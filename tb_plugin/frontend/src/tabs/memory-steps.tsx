@@ -12,7 +12,9 @@ import { shareRows, SharesTable } from "./memory-alive";
 
 export function AfterStepsCard(props: { of: number; view: TimeView; onPick: (t: number) => void }): JSX.Element {
   const { of, view } = props;
-  const found = useFetched(`steps ${of} ${view.by}`, (key, signal) => getMemorySteps(key, of, view.by, signal));
+  const found = useFetched(`memory of steps ${of} ${view.by}`, (key, signal) =>
+    getMemorySteps(key, of, view.by, signal),
+  );
   const answer = found.value;
   return (
     <Card

@@ -30,12 +30,15 @@ export const patchMemory = (patch: Partial<TimeView>) => adjust({ memory: { ...n
 export function MemoryTab(): JSX.Element {
   const view = nav.value.memory;
   const of = view.allocator ?? 0;
-  const found = useFetched(`memory ${of} ${view.span?.start ?? ""} ${view.span?.width ?? ""}`, async (key, signal) => {
-    const whole = await getMemory(key, of, null, view.span ? 20 : POINTS, signal);
-    const all = extentOf(whole);
-    if (!view.span || !all) return whole;
-    return getMemory(key, of, rangeOf(view, whole.origin_ns, all), POINTS, signal);
-  });
+  const found = useFetched(
+    `allocated ${of} ${view.span?.start ?? ""} ${view.span?.width ?? ""}`,
+    async (key, signal) => {
+      const whole = await getMemory(key, of, null, view.span ? 20 : POINTS, signal);
+      const all = extentOf(whole);
+      if (!view.span || !all) return whole;
+      return getMemory(key, of, rangeOf(view, whole.origin_ns, all), POINTS, signal);
+    },
+  );
   return (
     <div class="page">
       <Await of={found} what="the memory">
@@ -83,7 +86,9 @@ function Allocators({
   const cursor = useSignal<number | null>(null);
   const originNs = answer.origin_ns;
   const range = useMemo(() => rangeOf(view, originNs, all), [view, answer]);
-  const strips = useFetched(`strips ${range.t0} ${range.t1}`, (key, signal) => getStrips(key, range, 900, signal));
+  const strips = useFetched(`memory strips ${range.t0} ${range.t1}`, (key, signal) =>
+    getStrips(key, range, 900, signal),
+  );
   const moment = view.moment === null ? null : Number(view.moment - BigInt(originNs));
   const desk: TimeDesk = { range, cursor, moment, ...zoomed(patchMemory, originNs, all) };
   const allocator = answer.allocators[answer.of];

@@ -21,7 +21,7 @@ const NO_MODULES =
 
 /** `chosen`: null for the whole capture. */
 export function ModuleFlame({ chosen }: { chosen: Chosen | null }): JSX.Element {
-  const loaded = useFetched(JSON.stringify(chosen), (key, signal) => getModules(key, chosen, signal));
+  const loaded = useFetched(`modules ${JSON.stringify(chosen)}`, (key, signal) => getModules(key, chosen, signal));
   const answer = loaded.value;
   const { flame, each } = nav.value.dashboard;
   const modules = answer?.modules ?? null;

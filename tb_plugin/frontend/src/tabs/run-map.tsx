@@ -1,7 +1,7 @@
 // The map of ranks and steps with its pointer, keys and tooltip.
 
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import {
   AXIS,
   cellValue,
@@ -43,14 +43,14 @@ export function RunMap(props: {
   const shading = useMemo(() => shadingOf(steps.cells, median, scale), [steps, median, scale]);
   const now = theme.value;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = canvas.current;
     if (!element) return;
     const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ctx = canvas.current && prepareCanvas(canvas.current, width, height);
     if (!ctx) return;
     drawMap(ctx, {

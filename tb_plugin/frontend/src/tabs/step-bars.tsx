@@ -1,7 +1,7 @@
 // The stacked bars of the Step breakdown with their pointer, keys and tooltip.
 
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { barAt, clampBars, drawBars, pixelOf, plotWidth, positionAt, type BarView } from "../charts/step-bars";
 import type { BarsAnswer } from "../dashboard/requests";
 import type { Range } from "../dashboard/view";
@@ -67,7 +67,8 @@ export function Bars(props: BarsProps): JSX.Element {
   const now = useRef({ ...props, shown, n, width: 0 });
   now.current = { ...props, shown, n, width: size.width };
 
-  useEffect(() => {
+  // Measured and drawn before the frame is painted: the next one comes after all of this one is on the screen.
+  useLayoutEffect(() => {
     const element = canvas.current;
     if (!element) return;
     const observer = new ResizeObserver(() => {
@@ -105,7 +106,7 @@ export function Bars(props: BarsProps): JSX.Element {
   const at = barAt(bars, hover);
   const keys = parts.map((part) => part.key);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ctx = canvas.current && prepareCanvas(canvas.current, size.width, size.height);
     if (ctx)
       drawBars(ctx, {

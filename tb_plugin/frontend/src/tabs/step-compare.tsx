@@ -23,7 +23,7 @@ export function StepCompare(props: {
   onStep: (step: number | null) => void;
 }): JSX.Element {
   const { step, onStep } = props;
-  const loaded = useFetched(String(step), (key, signal) => getComparison(key, step, signal));
+  const loaded = useFetched(`step compared ${step}`, (key, signal) => getComparison(key, step, signal));
   const found = loaded.value;
   const name = found && found.index === step ? nameOf(found.id, found.label, found.index) : `#${step + 1}`;
   const go = (label: string, shape: "previous" | "next" | "close", to: number | null) => (

@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { SummaryAnswer } from "../api";
 import { niceCeiling } from "../charts/scale";
 import type { BarView } from "../charts/step-bars";
-import { getBars, getStatistics, type Chosen, type StatisticsAnswer } from "../dashboard/requests";
+import { getBars, type Chosen, type StatisticsAnswer } from "../dashboard/requests";
 import type { Range } from "../dashboard/view";
 import { summary } from "../data";
 import { DEFINITIONS } from "../definitions";
@@ -24,6 +24,7 @@ import { StepCompare } from "./step-compare";
 import { defaultBy, nameOf, partsOf, type By, type Part } from "./step-parts";
 import { RangeParts, RangeSpread } from "./step-range";
 import { StepTable, usePages } from "./step-table";
+import { useStatistics } from "./use-statistics";
 
 const BAR_PIXELS = 3; // at least
 const AROUND_BARS = 130; // pixels of the window that are no bars
@@ -85,10 +86,8 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
   const [uncut, setUncut] = useState(false);
   const asked = askedView(view);
   const query = { by, host, share, ...asked, bars: Math.ceil((width / BAR_PIXELS) * (view ? 2 : 1)) };
-  const bars = useFetched(JSON.stringify([base, query]), (key, signal) => getBars(key, base, query, signal));
-  const found = useFetched(JSON.stringify([chosen, by, host]), (key, signal) =>
-    getStatistics(key, chosen, { by, host }, signal),
-  );
+  const bars = useFetched(`bars ${JSON.stringify([base, query])}`, (key, signal) => getBars(key, base, query, signal));
+  const found = useStatistics(chosen, { by, host });
   const paged = usePages(chosen);
   const possible = useMemo(() => partsOf(by, theme.value), [by, theme.value]);
   const parts = useMemo(() => usedParts(possible, found.value), [possible, found.value]);

@@ -34,7 +34,7 @@ export function TopKernels(): JSX.Element {
 
 function TopCard({ by }: { by: By }): JSX.Element {
   const k = nav.value.dashboard.kernels;
-  const loaded = useFetched(`${by} ${k}`, (key, signal) => getTopKernels(key, k, by, signal));
+  const loaded = useFetched(`top kernels ${by} ${k}`, (key, signal) => getTopKernels(key, k, by, signal));
   const answer = loaded.value;
   return (
     <Card

@@ -22,7 +22,7 @@ export function AliveInProgram(props: {
   steps: number;
 }): JSX.Element {
   const { program, at, isPeak, steps } = props;
-  const found = useFetched(`alive ${program.id} ${at}`, (key, signal) => getAlive(key, program.id, at, signal));
+  const found = useFetched(`xla alive ${program.id} ${at}`, (key, signal) => getAlive(key, program.id, at, signal));
   const answer = found.value;
   return (
     <Card

@@ -13,7 +13,7 @@ const NOTHING: FoundAnswer = { count: 0, rows: [] };
 export function FindOp(props: { program: ProgramInfo; onChoose: (row: Row) => void }): JSX.Element {
   const { program, onChoose } = props;
   const [text, setText] = useState("");
-  const found = useFetched(`find ${program.id} ${text}`, async (key, signal) =>
+  const found = useFetched(`xla find ${program.id} ${text}`, async (key, signal) =>
     text === "" ? NOTHING : findOps(key, program.id, text, signal),
   ).value;
   const choose = (row: Row | undefined) => {

@@ -19,7 +19,7 @@ import { goXla } from "./xla-tab";
 
 export function XlaGraph({ program, view }: { program: ProgramInfo; view: XlaView }): JSX.Element {
   const { op, depth, opened } = view;
-  const found = useFetched(`graph ${program.id} ${op ?? ""} ${depth} ${opened.join(" ")}`, (key, signal) =>
+  const found = useFetched(`xla graph ${program.id} ${op ?? ""} ${depth} ${opened.join(" ")}`, (key, signal) =>
     getGraph(key, program.id, { op, depth, opened }, signal),
   );
   const svg = useRef<SVGSVGElement>(null);

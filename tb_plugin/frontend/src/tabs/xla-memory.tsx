@@ -17,7 +17,7 @@ import { AliveInProgram } from "./xla-alive";
 const patch = (at: number | null) => adjust({ xla: { ...nav.peek().xla, at } });
 
 export function XlaMemory({ program, view }: { program: ProgramInfo; view: XlaView }): JSX.Element {
-  const found = useFetched(`course ${program.id}`, (key, signal) => getCourse(key, program.id, signal));
+  const found = useFetched(`xla course ${program.id}`, (key, signal) => getCourse(key, program.id, signal));
   return (
     <Await of={found} what="the memory of the program">
       {(answer) =>

@@ -16,7 +16,7 @@ const PAGE = 1000; // lines that one answer holds
 
 export function XlaText({ program, view }: { program: ProgramInfo; view: XlaView }): JSX.Element {
   // Which computation an instruction lies in, and which there are: the graph's answer tells both.
-  const around = useFetched(`in ${program.id} ${view.op ?? ""}`, (key, signal) =>
+  const around = useFetched(`xla in ${program.id} ${view.op ?? ""}`, (key, signal) =>
     getGraph(key, program.id, { op: view.op, depth: 1, opened: [] }, signal),
   );
   return (
@@ -33,7 +33,7 @@ export function XlaText({ program, view }: { program: ProgramInfo; view: XlaView
 function Computation(props: { program: ProgramInfo; name: string; names: string[]; op: string }): JSX.Element {
   const { program, name, names, op } = props;
   const [offset, setOffset] = useState(0);
-  const found = useFetched(`text ${program.id} ${name} ${offset}`, (key, signal) =>
+  const found = useFetched(`xla text ${program.id} ${name} ${offset}`, (key, signal) =>
     getText(key, program.id, name, offset, signal),
   );
   const answer = found.value;

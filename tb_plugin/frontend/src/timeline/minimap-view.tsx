@@ -2,7 +2,7 @@
 
 import { effect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { part, theme } from "../state";
 import { prepareCanvas } from "../ui/canvas";
 import { attachMinimap, drawMinimap, drawWhole, MINIMAP_HEIGHT } from "./minimap";
@@ -13,7 +13,7 @@ const coloring = part("color");
 
 export function Minimap(): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = canvas.current;
     if (!element) return;
     const detach = attachMinimap(element, timeline);

@@ -190,6 +190,7 @@ export class TimelineModel {
   readonly desk = new Desk(this);
   private revealed: number | null = null; // the selected row that the user has seen, by a click or by scrolling to it
   private clicked: SliceHit | null = null; // where the selected slice was clicked: some are shown on two lanes
+  private stamp = -1; // of the data that the tree was asked of
   private lastHeight = 0;
   private selectedOf = "";
   private group: ReturnType<typeof serverGroup> = null; // that the tiles have
@@ -200,7 +201,7 @@ export class TimelineModel {
   /** Follow the shown worker, the viewport and the selection until `stop`. */
   start(): void {
     this.stops.push(
-      effect(() => this.follow(key.value, freshness.value)),
+      effect(() => void this.follow(key.value, freshness.value)),
       effect(() => {
         const answer = this.answer.value;
         if (answer) untracked(() => this.noticeNewData(answer));
@@ -292,9 +293,22 @@ export class TimelineModel {
     this.requests.stop();
   }
 
-  private follow(at: WorkerKey | null, _freshness: number): void {
+  /** Fetch what the tab begins with, before it is opened. */
+  async prepare(at: WorkerKey, stamp: number, width: number): Promise<void> {
+    if (this.stops.length > 0) return;
+    if (this.width.peek() === 0) {
+      // Near enough for the first rectangles.
+      this.width.value = width;
+      this.space.value = Math.max(0, innerHeight - AROUND_LANES);
+    }
+    await this.follow(at, stamp);
+    this.requests.schedule();
+  }
+
+  private async follow(at: WorkerKey | null, stamp: number): Promise<void> {
     if (at !== this.key) {
       this.key = at;
+      this.stamp = -1;
       this.tiles.clear();
       this.curves.clear();
       this.events.clear();
@@ -314,7 +328,11 @@ export class TimelineModel {
         this.notice.value = "";
       });
     }
-    if (at) void this.source.load((s) => getTree(at, this.source.now.peek().value, s));
+    // The tab is opened again, and nothing has changed.
+    const isThere = this.source.busy || this.source.now.peek().state === "ready";
+    if (!at || (stamp === this.stamp && isThere)) return;
+    this.stamp = stamp;
+    await this.source.load((s) => getTree(at, this.source.now.peek().value, s));
   }
 
   /** Lanes whose contents grew are fetched again, and what was searched is searched again; the rest keeps its tiles. */

@@ -1,7 +1,7 @@
 // Cards of different heights in as many columns as there is room for, each below the shortest column.
 
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 const GAP = 12; // as in parts.css
 
@@ -18,13 +18,16 @@ export function Section(props: { title: string; children: ComponentChildren }): 
 /** A grid of rows one pixel high: a card spans as many as it is high, so that the next one closes up to it. */
 export function Cards({ children }: { children: ComponentChildren }): JSX.Element {
   const grid = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = grid.current;
     if (!element) return;
-    const span = (card: HTMLElement) => {
-      card.style.gridRowEnd = `span ${Math.ceil(card.offsetHeight) + GAP}`;
-    };
-    const sizes = new ResizeObserver((entries) => entries.forEach((entry) => span(entry.target as HTMLElement)));
+    // The observer calls before the frame is painted. It tells the heights: asked for one by one between the changes,
+    // each would lay the page out anew.
+    const sizes = new ResizeObserver((entries) => {
+      for (const { target, borderBoxSize } of entries) {
+        (target as HTMLElement).style.gridRowEnd = `span ${Math.ceil(borderBoxSize[0].blockSize) + GAP}`;
+      }
+    });
     const watch = () => {
       sizes.disconnect();
       for (const card of element.children) sizes.observe(card);

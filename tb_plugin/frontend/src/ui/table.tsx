@@ -1,6 +1,6 @@
 // A table that sorts by any column and draws only the rows in view.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { scrollHeight, scrollTopOf, topRow } from "../table/scroll";
 
@@ -79,7 +79,7 @@ export function Table(props: {
   );
   const rowAt = (at: number) => (order ? order[at] : at);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
     const read = () => setView({ top: element.scrollTop, height: element.clientHeight });

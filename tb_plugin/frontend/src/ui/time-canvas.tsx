@@ -2,7 +2,7 @@
 
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { LEFT, RIGHT, tOf, xOf, type Plot } from "../charts/time-lines";
 import { theme } from "../state";
 import type { TimeRange } from "../time/view";
@@ -36,14 +36,14 @@ export function TimeCanvas(props: {
   const now = theme.value;
   const axis = props.axis ?? false;
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = canvas.current;
     if (!element) return;
     const observer = new ResizeObserver(() => setWidth(element.clientWidth));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ctx = canvas.current && prepareCanvas(canvas.current, width, height);
     if (ctx) props.draw({ ctx, width, height, range, axis, theme: now });
   }, [width, height, range.t0, range.t1, axis, now, props.draw]);
