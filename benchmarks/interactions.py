@@ -3,12 +3,12 @@
 ``python benchmarks/interactions.py [LOGDIR]`` takes the first run of the given folder, or imports a made-up trace of
 ``--events`` slices. First the Summary of a server that has just started, from the navigation on: when the plugin's own
 page began, when its first numbers stood there and when the last change was painted; twice, since the first server keeps
-its analysis for the second (of a made-up trace). Then each action ``--rounds`` times, once the page has rested and the
-server has read ahead, which has a line of its own. An answer counts as painted in the first frame after which the page
-changes no more: no request is under way, no element changes and no canvas is drawn. The charts of ECharts are drawn one
-a frame after the rest of the page, and are told apart: "answer" is the last change outside of them, "all" the last one.
-Median and slowest, in ms; and the CPU time of the browser and the server together, which other load changes less
-(Linux; that of waiting is in it: the first row).
+its analysis for the second (of a made-up trace). Then, once the page has rested and the server and the page have read
+ahead, which has a line of its own, each tab for the first time in ``--pages`` new pages, and each action ``--rounds``
+times. An answer counts as painted in the first frame after which the page changes no more: no request is under way, no
+element changes and no canvas is drawn. The charts of ECharts are drawn one a frame after the rest of the page, and are
+told apart: "answer" is the last change outside of them, "all" the last one. Median and slowest, in ms; and the CPU time
+of the browser and the server together, which other load changes less (Linux; that of waiting is in it: the first row).
 """
 
 from __future__ import annotations
@@ -118,14 +118,17 @@ def cpu_ms() -> float:
 class Measured:
     """The pages of a run, and how long actions took in them."""
 
-    def __init__(self, page: Page, rounds: int) -> None:
-        self.page = page
-        self.frame = frame_of(page)
-        self._rounds = rounds
+    def __init__(self, rounds: int) -> None:
+        self.rounds = rounds
         self.answer_ms: dict[str, list[float]] = {}
         self.ms: dict[str, list[float]] = {}
         self.cpu_ms: dict[str, list[float]] = {}
         self.idle: set[str] = set()
+
+    def show(self, page: Page) -> None:
+        """Act in this page from here on."""
+        self.page = page
+        self.frame = frame_of(page)
 
     def act(self, name: str, act: Callable[[], Any], *kinds: str) -> None:
         """Act once; the clock starts at the first event of one of the kinds."""
@@ -144,7 +147,7 @@ class Measured:
 
     def each(self, name: str, acts: list[Callable[[], Any]], *kinds: str) -> None:
         """The acts in turn, ``rounds`` times all in all."""
-        for i in range(self._rounds):
+        for i in range(self.rounds):
             self.act(name, acts[i % len(acts)], *kinds)
 
     def test_id(self, name: str) -> Any:
@@ -188,10 +191,28 @@ def first_view(browser: Browser, logdir: Path, run: str) -> dict[str, float]:
     }
 
 
-def tabs(m: Measured) -> None:
-    for when in ("first", "again"):
-        for tab in TABS:
-            m.act(f"open {tab}, {when}", lambda tab=tab: m.frame.locator(f"#tab-{tab}").click())
+def open_page(browser: Browser, address: str, m: Measured) -> str:
+    """A new page that has rested, and a sentence on what reading ahead took."""
+    page = browser.new_page(viewport=SIZE)
+    page.add_init_script(WATCH)
+    with page.expect_response(lambda r: "/ahead?" in r.url and r.status == 200, timeout=0):
+        page.goto(address)
+        m.show(page)
+        m.frame.evaluate("bench.rest()")
+        began, before = time.perf_counter(), cpu_ms()
+    m.frame.evaluate("bench.rest()")
+    ahead_ms = (time.perf_counter() - began) * 1000
+    return f"read ahead: {ahead_ms:.0f} ms after the page rested, {cpu_ms() - before:.0f} ms of CPU time"
+
+
+def tabs(m: Measured, when: str) -> None:
+    for tab in TABS:
+        m.act(f"open {tab}, {when}", lambda tab=tab: m.frame.locator(f"#tab-{tab}").click())
+
+
+def tabs_again(m: Measured) -> None:
+    for _ in range(m.rounds):
+        tabs(m, "again")
 
 
 def summary(m: Measured) -> None:
@@ -289,6 +310,7 @@ def main() -> None:
     parser.add_argument("logdir", nargs="?", type=Path)
     parser.add_argument("--events", type=int, default=1_000_000, help="slices of the made-up trace")
     parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--pages", type=int, default=5, help="in which the tabs are opened for the first time")
     args = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as made, chromium() as browser:
@@ -303,17 +325,16 @@ def main() -> None:
             found = first_view(browser, logdir, run)
             print(f"Summary, {when}: " + ", ".join(f"{name} {value:.0f}" for name, value in found.items()))
         with tensorboard(logdir) as address:
-            page = browser.new_page(viewport=SIZE)
-            page.add_init_script(WATCH)
-            with page.expect_response(lambda r: "/ahead?" in r.url and r.status == 200, timeout=0):
-                page.goto(f"{address}/#stepscope&p.stepscope.run={run}")
-                measured = Measured(page, args.rounds)
-                measured.frame.evaluate("bench.rest()")
-                began, before = time.perf_counter(), cpu_ms()
-            ahead_ms = (time.perf_counter() - began) * 1000
-            print(f"read ahead: {ahead_ms:.0f} ms after the page rested, {cpu_ms() - before:.0f} ms of CPU time")
+            measured = Measured(args.rounds)
+            for i in range(args.pages):
+                if i > 0:
+                    measured.page.close()
+                told = open_page(browser, f"{address}/#stepscope&p.stepscope.run={run}", measured)
+                if i == 0:
+                    print(told)
+                tabs(measured, "first")
             measured.each("nothing", [lambda: measured.frame.evaluate("bench.pretend()")], "stepscope")
-            for part in (tabs, summary, steps, tables, timeline):
+            for part in (tabs_again, summary, steps, tables, timeline):
                 part(measured)
     print(f"{'':32} {'':>6} {'answer, ms':^15} {'all, ms':^15}")
     print(f"{'action':32} {'times':>6} {'median':>7} {'max':>7} {'median':>7} {'max':>7} {'CPU ms':>7}")

@@ -137,3 +137,21 @@ def test_from_an_empty_log_directory_to_a_running_job(open_page: Open, logdir: P
         assert page.frame.locator("img[src=x]").count() == 0
         run.step(1, 1000, 1000).step(2, 2000, 1000).flush()
         page.frame.locator("[data-testid=step-count][data-value='3']").wait_for()
+
+
+def test_a_tab_that_is_opened_again_asks_for_nothing_and_begins_at_its_top(open_page: Open, address: str) -> None:
+    page = open_page(address, run="gpu", tab="steps")
+    page.frame.get_by_test_id("step-id").first.wait_for()
+    page.settle()
+    page.frame.locator("#panel").evaluate("panel => panel.scrollTo(0, 9999)")
+    assert page.frame.locator("#panel").evaluate("panel => panel.scrollTop") > 0
+    page.frame.locator("#tab-memory").click()
+    expect(page.frame.locator("#tab-memory")).to_have_attribute("aria-selected", "true")
+    page.settle()
+    asked: list[str] = []
+    page.page.on("request", lambda request: asked.append(request.url))
+    page.frame.locator("#tab-steps").click()
+    page.frame.get_by_test_id("step-id").first.wait_for()
+    assert page.frame.locator("#panel").evaluate("panel => panel.scrollTop") == 0
+    page.settle()
+    assert [url for url in asked if "/steps" in url or "/modules" in url] == []
