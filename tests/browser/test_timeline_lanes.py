@@ -62,6 +62,29 @@ def test_a_filter_leaves_the_lanes_with_its_words(timeline: Timelines) -> None:
     assert tab.names() == before
 
 
+def test_the_curves_of_device_work(timeline: Timelines) -> None:
+    """gemm runs [1, 4) ms of the first step; its record tells no grid."""
+    tab = timeline()
+    asked: list[str] = []
+    tab.page.on("request", lambda request: asked.append(request.url) if "timeline/curves" in request.url else None)
+    lane = tab.frame.get_by_test_id("lane-counter").first
+    expect(lane).to_contain_text("Utilisation")
+    expect(lane).to_contain_text("SM efficiency")  # named once they have come
+    tip = tab.frame.get_by_test_id("timeline-tip")
+    tab.page.mouse.move(*tab.at(lane, 2500))
+    expect(tip).to_contain_text("Busy100 %")
+    expect(tip).to_contain_text("SM efficiency, estimated" + "not measured")
+    expect(tip).to_contain_text("Share of the time in which a kernel runs")
+    expect(tip).to_contain_text("tell every grid")
+    tab.page.mouse.move(*tab.at(lane, 500))
+    expect(tip).to_contain_text("Busy0 %")
+    for _ in range(3):
+        tab.key("w")
+    tab.opened.settle()
+    assert 1 <= len(asked) <= 4  # once for each zoom at most
+    expect(lane).to_contain_text("Busy")
+
+
 def test_a_pinned_lane_stays_on_top(timeline: Timelines) -> None:
     tab = timeline()
     tab.stream.hover()
