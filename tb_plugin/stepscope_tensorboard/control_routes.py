@@ -46,10 +46,10 @@ class CaptureBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class IntervalBody(msgspec.Struct, forbid_unknown_fields=True):
-    """How often the resource monitor beside a worker samples."""
+    """How often the resource monitor beside a worker samples; ``worker`` None: beside all that are alive."""
 
     run: str
-    worker: str
+    worker: str | None
     interval_ms: int
 
 

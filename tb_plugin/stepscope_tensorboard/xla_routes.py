@@ -96,9 +96,10 @@ def memory_impl(tables: Tables, number: int) -> dict[str, Any]:
     """The memory of a program over its instructions; ``memory`` is null where the compiler did not tell."""
     module, course = _module(tables, number), tables.source.program_views.memory(number)
     if course is None:
-        return {"name": module.name, "memory": None}
+        return {"damaged": module.fault, "name": module.name, "memory": None}
     at = _shown(course.level)
     return {
+        "damaged": module.fault,
         "name": module.name,
         "memory": asdict(course.memory),
         "is_told": course.is_told,
@@ -140,6 +141,7 @@ def graph_impl(tables: Tables, number: int, op: str | None, depth: int, opened: 
     computation, middle = module.by_name[name]
     graph = graphs.around(name, depth, opened)
     return {
+        "damaged": module.fault,
         "op": name,
         "middle": _node(module, Node(computation, middle, 0), times),
         "computation": _computation(module, computation, graphs),
@@ -160,6 +162,7 @@ def text_impl(tables: Tables, number: int, name: str, offset: int) -> dict[str, 
         raise Problem(404, f"The program {module.name} has no computation {name}.")
     lines = computation.instructions[offset : offset + MAX_LINES]
     return {
+        "damaged": module.fault,
         "computation": _computation(module, computation, graphs),
         "count": len(computation.instructions),
         "offset": offset,

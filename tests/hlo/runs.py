@@ -26,12 +26,12 @@ def dense_program() -> bytes:
     )
 
 
-def write_dense_run(folder: Path) -> None:
-    """Two executions on the host: the product takes 30 us, the fusion 10."""
+def write_dense_run(folder: Path, program: bytes | None = None) -> None:
+    """Two executions on the host: the product takes 30 us, the fusion 10. ``program``: another one than the whole."""
     host = PlaneBuilder("/host:CPU").line(1, "tf_XLAEigen/1", 10**18)
     for at in (0, 100_000_000):
         for name, start, length in (("dot.1", 0, 30_000_000), ("add_maximum_fusion", 30_000_000, 10_000_000)):
             host.event(name, at + start, length, hlo_op=name, hlo_module="jit_step", program_id=PROGRAM)
-    metadata = PlaneBuilder("/host:metadata").program(PROGRAM, f"jit_step({PROGRAM})", dense_program())
+    metadata = PlaneBuilder("/host:metadata").program(PROGRAM, f"jit_step({PROGRAM})", program or dense_program())
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "host.xplane.pb").write_bytes(xspace(host, metadata, hostname="host"))

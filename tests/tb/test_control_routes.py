@@ -112,11 +112,14 @@ def test_a_capture_from_the_page_to_the_window(server: Server, job: RecordedRun)
     assert (told["start_ns"], told["duration_ns"]) == (str(T0_NS + 100_000), 200_000)
 
 
-def test_another_sampling_interval(server: Server, job: RecordedRun) -> None:
+@pytest.mark.parametrize("every_worker", [False, True])
+def test_another_sampling_interval(server: Server, job: RecordedRun, every_worker: bool) -> None:
     asked: list[int] = []
-    body = {"run": "exp1", "worker": job.folder.id, "interval_ms": 5000}
+    body = {"run": "exp1", "worker": None if every_worker else job.folder.id, "interval_ms": 5000}
     status, answer = server.ask("POST", "interval", body, **server.own)
-    assert (status, answer["workers"], answer["interval_ms"]) == (200, [job.folder.id], 5000)
+    assert (status, answer["interval_ms"]) == (200, 5000)
+    assert job.folder.id in answer["workers"]
+    assert every_worker or len(answer["workers"]) == 1
     Control(job.path, job.folder.id, Handlers(lambda capture: None, asked.append, lambda: None)).poll()
     assert asked == [5000]
     (told,) = server.ask("GET", f"status?run=exp1&request={answer['request']}")[1]["workers"]
@@ -128,7 +131,7 @@ def test_another_sampling_interval(server: Server, job: RecordedRun) -> None:
     [
         ({"interval_ms": 250}, 400),
         ({"interval_ms": True}, 400),
-        ({"worker": None}, 400),
+        ({"worker": 1}, 400),
         ({"worker": "../../x"}, 409),
         ({"run": "old"}, 409),
     ],

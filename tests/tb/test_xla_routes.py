@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from stepscope_tensorboard import xla_routes
 from stepscope_tensorboard.api import Api
-from tests.hlo.runs import B_BYTES, DOT_BYTES, OUT_BYTES, PROGRAM, W_BYTES, X_BYTES, write_dense_run
+from tests.hlo.runs import B_BYTES, DOT_BYTES, OUT_BYTES, PROGRAM, W_BYTES, X_BYTES, dense_program, write_dense_run
 from tests.tables.build import training
 from tests.tb.test_api import api_of, ask, get
 
@@ -28,6 +30,15 @@ def test_programs_with_their_time(api: Api) -> None:
     [program] = answer["programs"]
     assert (program["id"], program["name"], program["time_ns"]) == (str(PROGRAM), "jit_step", 80_000)
     assert (answer["why_empty"], answer["on_device"]) == (None, False)
+
+
+def test_a_program_that_was_cut_says_so(api: Api, tmp_path: Path) -> None:
+    for route, asked in (("memory", {}), ("graph", {}), ("text", {"computation": "main"})):
+        assert get(api, f"xla/{route}", **DENSE, **asked)["damaged"] is False
+    write_dense_run(tmp_path / "x", program=dense_program()[:-3])
+    damaged = api_of(tmp_path)
+    for route, asked in (("memory", {}), ("graph", {}), ("text", {"computation": "main"})):
+        assert get(damaged, f"xla/{route}", **DENSE, **asked)["damaged"] is True
 
 
 def test_a_run_without_programs_says_why(api: Api) -> None:

@@ -3,7 +3,7 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import type { RunInfo } from "./api";
-import { clockMs, isLive, isWhole, runs, shown, summary, updatedMs } from "./data";
+import { clockMs, isLive, isWhole, mayUseXla, runs, shown, updatedMs } from "./data";
 import { ago, calendar } from "./format";
 import { TABS, type Tab } from "./hash";
 import { nav, navigate, openAllWorkers, openWorker, tab } from "./state";
@@ -91,12 +91,8 @@ function workerChoices(run: RunInfo | null): Choice[] {
   return order.length > 1 ? [all, ...order.map(workerChoice)] : order.map(workerChoice);
 }
 
-/** XLA compiles nothing of PyTorch's: its tab is there for other frameworks, and where a link opens it. */
-const offered = (): readonly Tab[] => {
-  // The list of runs knows it only some time after a file was read.
-  const framework = shown.value.worker?.framework ?? summary.now.value.value?.worker.framework ?? "pytorch";
-  return TABS.filter((name) => name !== "xla" || tab.value === "xla" || framework !== "pytorch");
-};
+/** The tab of what XLA compiles is there where it may, and where a link opens it. */
+const offered = (): readonly Tab[] => TABS.filter((name) => name !== "xla" || tab.value === "xla" || mayUseXla.value);
 
 function Tabs(): JSX.Element {
   const tabs = offered();

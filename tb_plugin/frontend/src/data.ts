@@ -48,6 +48,11 @@ const keyText = computed(() => {
   return run && worker ? JSON.stringify([run.id, worker.id]) : null;
 });
 
+/** XLA compiles nothing of PyTorch's. The list of runs knows the framework only some time after a file was read. */
+export const mayUseXla = computed(
+  () => (shown.value.worker?.framework ?? summary.now.value.value?.worker.framework ?? "pytorch") !== "pytorch",
+);
+
 /** The ids to ask the server with; the same object until another worker is shown. */
 export const key = computed<WorkerKey | null>(() => {
   if (keyText.value === null) return null;

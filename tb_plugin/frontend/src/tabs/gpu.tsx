@@ -12,6 +12,9 @@ import { partsData, StackedBar } from "../ui/bar";
 import { Card, type CardData } from "../ui/card";
 import { Meter } from "../ui/meter";
 
+/** Devices that have room beside each other. */
+const MOST_COLUMNS = 2;
+
 interface Metric {
   key: string;
   label: string;
@@ -65,14 +68,17 @@ const METRICS: Metric[] = [
   },
 ];
 
-/** One line a metric, one column a device. Nothing where no device ran anything. */
+/** One line a metric, one column a device; of several devices the other way round. Nothing where no device ran anything. */
 export function GpuUse({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   const { idle, gpu_count: known } = worker;
   const gpus = worker.gpu ?? [];
   if (gpus.length === 0) return null;
   const total = known ?? gpus.length;
-  const devices = worker.devices ?? [];
-  const idleOf = (gpu: GpuSummary) => idle?.devices?.find((row) => row.device === gpu.device);
+  const valueOf = (metric: Metric, gpu: GpuSummary) =>
+    metric.value(
+      gpu,
+      idle?.devices?.find((row) => row.device === gpu.device),
+    );
   return (
     <Card
       title={gpus.length === 1 ? `How well GPU ${gpus[0].device} is used` : "How well the GPUs are used"}
@@ -82,54 +88,115 @@ export function GpuUse({ worker }: { worker: WorkerSummary }): JSX.Element | nul
           { label: "Metric", unit: "text" },
           ...gpus.map((gpu) => ({ label: `GPU ${gpu.device}`, unit: "ratio" as const })),
         ],
-        rows: METRICS.map((metric) => [
-          worded(metric.label, worker),
-          ...gpus.map((gpu) => metric.value(gpu, idleOf(gpu))),
-        ]),
+        rows: METRICS.map((metric) => [worded(metric.label, worker), ...gpus.map((gpu) => valueOf(metric, gpu))]),
       })}
       isTable
       testId="gpu-card"
     >
-      <div class="scroll-x">
-        <table class="plain metrics">
-          {gpus.length > 1 && (
-            <thead>
-              <tr>
-                <th scope="col">
-                  <span class="sr-only">Metric</span>
-                </th>
-                {gpus.map((gpu) => (
-                  <th key={gpu.device} scope="col" title={devices.find((d) => d.id === gpu.device)?.name ?? undefined}>
-                    GPU {gpu.device}
+      {gpus.length > MOST_COLUMNS ? (
+        <ByDevice worker={worker} gpus={gpus} valueOf={valueOf} />
+      ) : (
+        <div class="scroll-x">
+          <table class="plain metrics">
+            {gpus.length > 1 && (
+              <thead>
+                <tr>
+                  <th scope="col">
+                    <span class="sr-only">Metric</span>
                   </th>
-                ))}
-              </tr>
-            </thead>
-          )}
-          <tbody>
-            {METRICS.map((metric) => (
-              <tr key={metric.key} title={worded(metric.title, worker)}>
-                <th scope="row">{worded(metric.label, worker)}</th>
-                {gpus.map((gpu) => {
-                  const ratio = metric.value(gpu, idleOf(gpu));
-                  return (
-                    <td key={gpu.device} data-testid={`gpu-${metric.key}`} data-value={ratio ?? undefined}>
-                      {ratio === null ? (
-                        <span class="faint" title={metric.absent}>
-                          not measured
-                        </span>
-                      ) : (
-                        <Meter ratio={ratio} />
-                      )}
-                    </td>
-                  );
-                })}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+                  {gpus.map((gpu) => (
+                    <DeviceHead key={gpu.device} gpu={gpu} worker={worker} scope="col" />
+                  ))}
+                </tr>
+              </thead>
+            )}
+            <tbody>
+              {METRICS.map((metric) => (
+                <tr key={metric.key} title={worded(metric.title, worker)}>
+                  <th scope="row">{worded(metric.label, worker)}</th>
+                  {gpus.map((gpu) => (
+                    <Value key={gpu.device} metric={metric} ratio={valueOf(metric, gpu)} />
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
     </Card>
+  );
+}
+
+/** The same with a row a device, whatever their number; what none of them has is said once. */
+function ByDevice(props: {
+  worker: WorkerSummary;
+  gpus: readonly GpuSummary[];
+  valueOf: (metric: Metric, gpu: GpuSummary) => number | null;
+}): JSX.Element {
+  const { worker, gpus, valueOf } = props;
+  const isMeasured = (metric: Metric) => gpus.some((gpu) => valueOf(metric, gpu) !== null);
+  const absent = METRICS.filter((metric) => !isMeasured(metric));
+  return (
+    <>
+      <table class="plain metrics by-device">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="sr-only">Device</span>
+            </th>
+            {METRICS.filter(isMeasured).map((metric) => (
+              <th key={metric.key} scope="col" title={worded(metric.title, worker)}>
+                {worded(metric.label, worker)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {gpus.map((gpu) => (
+            <tr key={gpu.device}>
+              <DeviceHead gpu={gpu} worker={worker} scope="row" />
+              {METRICS.filter(isMeasured).map((metric) => (
+                <Value key={metric.key} metric={metric} ratio={valueOf(metric, gpu)} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {absent.length > 0 && (
+        <p class="chart-note">
+          Not measured:{" "}
+          {absent.map((metric, i) => (
+            <span key={metric.key} title={metric.absent} data-testid={`gpu-${metric.key}`}>
+              {i > 0 && "; "}
+              {worded(metric.label, worker)}
+            </span>
+          ))}
+        </p>
+      )}
+    </>
+  );
+}
+
+function DeviceHead(props: { gpu: GpuSummary; worker: WorkerSummary; scope: "row" | "col" }): JSX.Element {
+  const { gpu, worker, scope } = props;
+  return (
+    <th scope={scope} title={worker.devices?.find((d) => d.id === gpu.device)?.name ?? undefined}>
+      GPU {gpu.device}
+    </th>
+  );
+}
+
+function Value({ metric, ratio }: { metric: Metric; ratio: number | null }): JSX.Element {
+  return (
+    <td data-testid={`gpu-${metric.key}`} data-value={ratio ?? undefined}>
+      {ratio === null ? (
+        <span class="faint" title={metric.absent}>
+          not measured
+        </span>
+      ) : (
+        <Meter ratio={ratio} />
+      )}
+    </td>
   );
 }
 

@@ -12,6 +12,8 @@ import { Card, type CardData } from "../ui/card";
 import { Toggle } from "../ui/toggle";
 
 const MOST_ROWS = 5;
+/** Allocators that have room beside the title. */
+const MOST_BUTTONS = 2;
 
 export function allocatorName(memory: MemoryRow): string {
   const device = memory.device === null ? "Host" : `GPU ${memory.device}`;
@@ -36,13 +38,26 @@ export function Memory({ worker }: { worker: WorkerSummary }): JSX.Element | nul
       basis={total > rows.length && `The first ${rows.length} of ${count(total)} allocators`}
       data={() => curveData(memory)}
       actions={
-        order.length > 1 && (
-          <Toggle
-            label="Allocator"
-            value={String(chosen)}
-            choices={order.map((row, i) => ({ value: String(i), label: allocatorName(row) }))}
-            onChoose={(value) => choose(Number(value))}
-          />
+        order.length > MOST_BUTTONS ? (
+          <label class="field xla-choice">
+            <span class="faint">Allocator</span>
+            <select value={String(chosen)} onChange={(event) => choose(Number(event.currentTarget.value))}>
+              {order.map((row, i) => (
+                <option key={i} value={String(i)}>
+                  {allocatorName(row)}
+                </option>
+              ))}
+            </select>
+          </label>
+        ) : (
+          order.length > 1 && (
+            <Toggle
+              label="Allocator"
+              value={String(chosen)}
+              choices={order.map((row, i) => ({ value: String(i), label: allocatorName(row) }))}
+              onChoose={(value) => choose(Number(value))}
+            />
+          )
         )
       }
       testId="memory-card"

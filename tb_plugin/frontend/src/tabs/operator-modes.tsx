@@ -10,7 +10,7 @@ import { StackedBar, type Part } from "../ui/bar";
 import { Card } from "../ui/card";
 
 const MODES = [
-  { key: "eager", label: "Eager", title: "Called from Python one by one.", color: "validation" },
+  { key: "eager", label: "Eager", title: "Called from Python one by one.", color: "h2d" },
   { key: "graph", label: "Graph", title: "Run one by one inside of a tf.function.", color: "forward" },
   { key: "compiled", label: "Compiled", title: "Code that XLA or torch.compile made.", color: "optimizer" },
   {

@@ -1,6 +1,6 @@
 // How often the monitor samples; of a running job it can be changed from here.
 
-import { useSignal } from "@preact/signals";
+import { useSignal, type Signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { post } from "../api";
@@ -18,49 +18,78 @@ const PATIENCE_MS = 60_000;
 
 export function Sampled({ answer }: { answer: ResourceCurves }): JSX.Element {
   const { run, worker } = shown.value;
-  const isOffered = useMayAsk(worker !== null && worker.live && worker.source === "recording");
-  const told = useSignal("");
   const awaited = useSignal<number | null>(null); // what the monitor has taken and no samples show yet
+  const told = useSignal("");
   const latest = answer.latest_interval_ms;
   useEffect(() => {
     if (awaited.value === null || latest === null || !isSame(awaited.value, latest)) return;
     awaited.value = null;
     told.value = "";
   }, [latest]);
+  return (
+    <Interval
+      run={run?.id}
+      worker={worker?.id}
+      isLive={worker !== null && worker.live && worker.source === "recording"}
+      text={sampledText(answer, isLive.value)}
+      told={told}
+      onAsk={() => (awaited.value = null)}
+      onTaken={(interval_ms) => (awaited.value = interval_ms)}
+    />
+  );
+}
+
+/** The same of all workers of a run that are alive: each has taken it, or the first that has not tells why. */
+export function RunSampled(): JSX.Element {
+  const { run } = shown.value;
+  const told = useSignal("");
+  const live = run?.workers.filter((worker) => worker.live && worker.source === "recording") ?? [];
+  return <Interval run={run?.id} worker={null} isLive={live.length > 0} text="" told={told} />;
+}
+
+function Interval(props: {
+  run: string | undefined;
+  worker: string | null | undefined; // null: all that are alive
+  isLive: boolean;
+  text: string;
+  told: Signal<string>;
+  onAsk?: () => void;
+  onTaken?: (interval_ms: number) => void;
+}): JSX.Element {
+  const { run, worker, text, told } = props;
+  const isOffered = useMayAsk(props.isLive);
   const change = async (interval_ms: number) => {
-    if (!run || !worker) return;
-    told.value = "Asking the monitor …";
-    awaited.value = null;
+    if (run === undefined || worker === undefined) return;
+    told.value = worker === null ? "Asking the monitors …" : "Asking the monitor …";
+    props.onAsk?.();
     try {
-      const asked = await post<{ request: string }>("control/interval", {
-        run: run.id,
-        worker: worker.id,
-        interval_ms,
+      const body = { run, worker, interval_ms };
+      const asked = await post<{ request: string; workers: string[] }>("control/interval", body);
+      const isOver = await follow(run, asked.request, PATIENCE_MS, (said) => {
+        const taken = said.filter(({ state }) => state === "done").length;
+        const of = asked.workers.length > 1 ? ` (${taken} of ${asked.workers.length} workers)` : "";
+        const other = said.find(({ state }) => state !== "done");
+        if (taken > 0) props.onTaken?.(interval_ms);
+        if (other) told.value = `${other.detail || `The change was ${other.state}.`}${of}`;
+        else if (taken > 0) told.value = `Samples come ${every(interval_ms)} from now on.${of}`;
+        return said.length >= asked.workers.length;
       });
-      const isOver = await follow(run.id, asked.request, PATIENCE_MS, ([said]) => {
-        if (said?.state === "done") {
-          told.value = `Samples come ${every(interval_ms)} from now on.`;
-          awaited.value = interval_ms;
-        } else if (said) told.value = said.detail || `The change was ${said.state}.`;
-        return said !== undefined;
-      });
-      if (!isOver) told.value = "The job did not answer in a minute.";
+      if (!isOver) told.value = "Not all of the job answered in a minute.";
     } catch (error) {
       told.value = sentence(error);
     }
   };
-  const text = sampledText(answer, isLive.value);
   return (
     <>
       {isOffered ? (
         <Menu
-          label="Change how often the monitor of the running job samples"
+          label={`Change how often the ${worker === null ? "monitors" : "monitor"} of the running job ${worker === null ? "sample" : "samples"}`}
           kind="text-button"
           testId="sampled"
           note={() => "From now on, beside the training. What has been sampled stays."}
           items={() => INTERVALS_MS.map((ms) => ({ label: every(ms), act: () => void change(ms) }))}
         >
-          {text || "sampling"}
+          {text || "sampling interval"}
           <Icon shape="chevron" />
         </Menu>
       ) : (

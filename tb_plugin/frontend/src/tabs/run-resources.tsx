@@ -16,6 +16,7 @@ import { Card } from "../ui/card";
 import { Await } from "../ui/states";
 import type { TimeDesk } from "../ui/time-canvas";
 import { TimeLines, TimeToolbar, zoomed } from "../ui/time-parts";
+import { RunSampled } from "./resources-interval";
 import { isLimit, lineColor, linesData, patchResources, slug } from "./resources-tab";
 
 const COLUMNS = 500;
@@ -105,6 +106,7 @@ function Bands(props: { view: TimeView; answer: RunResources; only?: Unit }): JS
           </label>
         )}
         <span class="faint">{plural(answer.workers, "monitor")}, one for each host</span>
+        <RunSampled />
       </TimeToolbar>
       <div class="time-cards">
         {groups.map(({ name, of, one, lines }) => (

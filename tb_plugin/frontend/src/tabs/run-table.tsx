@@ -56,7 +56,7 @@ function columnsOf({ ranks, compared_by }: RunSummary): Column[] {
     key: "worker",
     label: "Worker",
     title: "Rank and host",
-    width: 190,
+    width: 150,
     value: (i) => ranks.rank[i] ?? ranks.worker[i],
     cell: (i) => (
       <>
@@ -69,7 +69,7 @@ function columnsOf({ ranks, compared_by }: RunSummary): Column[] {
     key: "excess",
     label: "Mostly in",
     title: DEFINITIONS.rankExcess,
-    width: 210,
+    width: 180,
     value: (i) => (ranks.delta_ns[i] !== null && ranks.delta_ns[i]! > 0 ? ranks.excess_ns[i] : null),
     cell: (i) => reasonText(ranks, i) ?? DASH,
   };
@@ -98,7 +98,7 @@ function columnsOf({ ranks, compared_by }: RunSummary): Column[] {
     },
     time("input_wait_ns", "Input wait", "Mean time a step in which the loop waits for its next batch."),
     time("exposed_ns", "Exposed comm.", DEFINITIONS.exposed),
-    time("collective_wait_ns", "Waits for others", DEFINITIONS.collectiveWait),
+    time("collective_wait_ns", "Waits", DEFINITIONS.collectiveWait),
     ranks.waited_for.some((value) => value !== null)
       ? {
           key: "waited_for",

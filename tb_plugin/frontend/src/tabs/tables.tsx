@@ -2,6 +2,7 @@
 // in groups.
 
 import type { JSX } from "preact";
+import { mayUseXla } from "../data";
 import { adjust, nav, navigate } from "../state";
 import { Details } from "../table/details";
 import { focusFilter } from "../table/filters";
@@ -122,19 +123,24 @@ function toggle(id: number): void {
   change({ toggled: toggled.includes(id) ? toggled.filter((other) => other !== id) : [...toggled, id] });
 }
 
+/** Of what XLA compiles there are tables where it may, and where a link opens one: that tells why it is empty. */
+const offered = (table: TableName): readonly TableName[] =>
+  TABLES.filter((name) => name === table || mayUseXla.value || (name !== "hlo" && name !== "hlo_profile"));
+
 function SubTabs({ table }: { table: TableName }): JSX.Element {
+  const tables = offered(table);
   const show = (name: TableName) => navigate({ tables: { ...INITIAL_TABLE, table: name } });
   const onKey = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (by === 0) return;
     event.preventDefault();
-    const to = TABLES[(TABLES.indexOf(table) + by + TABLES.length) % TABLES.length];
+    const to = tables[(tables.indexOf(table) + by + tables.length) % tables.length];
     show(to);
     document.getElementById(`table-${to}`)?.focus();
   };
   return (
     <div class="tabs subtabs" role="tablist" aria-label="Tables" onKeyDown={onKey}>
-      {TABLES.map((name) => (
+      {tables.map((name) => (
         <button
           key={name}
           id={`table-${name}`}

@@ -152,11 +152,11 @@ function PeakMemory({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   if (!peak) return null;
   return (
     <Tile
-      label={`Peak memory, ${allocatorName(peak)}`}
+      label={peak.device === null ? "Peak memory, host" : `Peak memory, GPU ${peak.device}`}
       value={bytes(peak.peak_bytes)}
       raw={peak.peak_bytes}
       note={peakNote(peak, worker)}
-      hint={`${DEFINITIONS.memoryPeak}\nExactly ${count(peak.peak_bytes)} bytes${peak.is_absolute ? "" : ", a lower bound: the capture tells changes only"}.`}
+      hint={`${DEFINITIONS.memoryPeak}\nOf ${allocatorName(peak)}: exactly ${count(peak.peak_bytes)} bytes${peak.is_absolute ? "" : ", a lower bound: the capture tells changes only"}.`}
       testId="peak-memory"
     />
   );

@@ -14,6 +14,7 @@ import { dotOf, svgOf } from "../xla/export";
 import { getGraph, type GraphAnswer, type GraphNode, type ProgramInfo } from "../xla/requests";
 import { MOST_DEPTH, type XlaView } from "../xla/view";
 import { GraphDrawing } from "./xla-drawing";
+import { Damaged } from "./xla-damaged";
 import { FindOp } from "./xla-find";
 import { goXla } from "./xla-tab";
 
@@ -75,6 +76,7 @@ export function XlaGraph({ program, view }: { program: ProgramInfo; view: XlaVie
       <Await of={found} what="the graph">
         {(value) => (
           <>
+            <Damaged is={value.damaged} />
             <GraphDrawing answer={value} svg={svg} onChoose={(to) => goXla({ op: to })} />
             <Middle answer={value} opened={opened} />
           </>

@@ -13,6 +13,7 @@ import { Absent, Await } from "../ui/states";
 import { getCourse, type CourseAnswer, type ProgramInfo, type ProgramMemory } from "../xla/requests";
 import type { XlaView } from "../xla/view";
 import { AliveInProgram } from "./xla-alive";
+import { Damaged } from "./xla-damaged";
 
 const patch = (at: number | null) => adjust({ xla: { ...nav.peek().xla, at } });
 
@@ -20,18 +21,21 @@ export function XlaMemory({ program, view }: { program: ProgramInfo; view: XlaVi
   const found = useFetched(`xla course ${program.id}`, (key, signal) => getCourse(key, program.id, signal));
   return (
     <Await of={found} what="the memory of the program">
-      {(answer) =>
-        answer.memory === null ? (
-          <section class="card" data-testid="no-assignment" aria-label="No memory">
-            <h3>The memory of {answer.name} is not recorded</h3>
-            <Absent>
-              The profile holds the program without its buffer assignment, which is what tells where its values lie.
-            </Absent>
-          </section>
-        ) : (
-          <Course program={program} view={view} answer={answer} />
-        )
-      }
+      {(answer) => (
+        <>
+          <Damaged is={answer.damaged} />
+          {answer.memory === null ? (
+            <section class="card" data-testid="no-assignment" aria-label="No memory">
+              <h3>The memory of {answer.name} is not recorded</h3>
+              <Absent>
+                The profile holds the program without its buffer assignment, which is what tells where its values lie.
+              </Absent>
+            </section>
+          ) : (
+            <Course program={program} view={view} answer={answer} />
+          )}
+        </>
+      )}
     </Await>
   );
 }

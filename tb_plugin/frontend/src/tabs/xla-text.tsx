@@ -9,6 +9,7 @@ import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
 import { getGraph, getText, type ProgramInfo, type TextAnswer } from "../xla/requests";
 import type { XlaView } from "../xla/view";
+import { Damaged } from "./xla-damaged";
 import { FindOp } from "./xla-find";
 import { goXla } from "./xla-tab";
 
@@ -76,6 +77,7 @@ function Computation(props: { program: ProgramInfo; name: string; names: string[
       <Await of={found} what="the text">
         {(value) => (
           <>
+            <Damaged is={value.damaged} />
             <Callers answer={value} />
             <Lines answer={value} op={op} />
             {value.count > PAGE && (

@@ -30,6 +30,7 @@ export interface ProgramMemory {
 }
 
 export interface CourseAnswer {
+  damaged: boolean; // parts of the program could not be read
   name: string;
   memory: ProgramMemory;
   is_told: boolean;
@@ -40,7 +41,7 @@ export interface CourseAnswer {
   op: (string | null)[];
 }
 
-export type MemoryAnswer = CourseAnswer | { name: string; memory: null };
+export type MemoryAnswer = CourseAnswer | { damaged: boolean; name: string; memory: null };
 
 export interface BufferRow {
   name: string;
@@ -90,6 +91,7 @@ export interface GraphNode {
 }
 
 export interface GraphAnswer {
+  damaged: boolean;
   op: string;
   middle: GraphNode; // also where its inside is drawn in its place
   computation: ComputationInfo;
@@ -101,6 +103,7 @@ export interface GraphAnswer {
 }
 
 export interface TextAnswer {
+  damaged: boolean;
   computation: ComputationInfo;
   count: number;
   offset: number;
