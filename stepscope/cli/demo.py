@@ -1,4 +1,4 @@
-"""Train a small real model under the profiler, print what it found in five lines, open TensorBoard on it."""
+"""Train a small real model under the profiler, print what it found in six lines, open TensorBoard on it."""
 
 from __future__ import annotations
 
