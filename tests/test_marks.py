@@ -217,8 +217,9 @@ def test_one_can_wait_for_a_mark(marks):
     found = []
     waiting = threading.Thread(target=lambda: found.append(marks.wait(60.0)))
     waiting.start()
+    code, token = KEYS[2]
     for _ in range(20):
-        marks.put((2, None), 1)  # an equal key is not the one that is waited for
+        marks.put((code, token), 1)  # an equal key, which is not the one that is waited for
         marks.put(KEYS[0], 2)
         waiting.join(0.001)
     assert not found
