@@ -1,5 +1,6 @@
 """Whether steps are as long as without the profiler: the slowest in a hundred beside the writer thread and the resource
-monitor, and those before and after a deep window of 100,000 events.
+monitor, those before and after a deep window of 100,000 events, and each of those right after one, whose trace another
+process converts meanwhile, of a training that keeps all cores busy.
 
 Blocks of steps with the profiler, without it, and without it once more (the control: what is noise) alternate in one
 process in random order; results are medians over the rounds of the ratios within a round. Wall time shows what waits
@@ -30,6 +31,16 @@ from stepscope_torch import Profiler, Schedule
 #: Seconds at the begin of a block that do not count: the monitor's process starts.
 WARMUP_S = 1.5
 LIMIT = 1.02
+#: Steps from the begin of one window of three steps to that of the next, for the steps right after them.
+EVERY = 80
+#: Which steps are divided by the median of which, counted from the begin of a window.
+SPANS = (
+    ("3 steps before a window", range(-18, -3), range(-3, 0)),
+    ("20 after it", range(-18, -3), range(3, 23)),
+    ("control, 20 after the pause", range(22, 37), range(40, 60)),
+)
+#: The control: all that stands still for so long finds cold caches when it goes on.
+PAUSED_AFTER, PAUSE_S = 39, 0.015
 
 
 def medium() -> tuple[nn.Module, torch.Tensor]:
@@ -110,7 +121,7 @@ def around_a_window(rounds: int, around: int = 400) -> None:
                         taken = profiler._recording is None or profiler._recording.windows.taken
                         if taken or (not windows and took[0]):
                             break
-                    after = [next(training) for _ in range(around)][20:]  # the first ones find cold caches
+                    after = [next(training) for _ in range(around)]
                 ratios[windows].append(usual_cpu(after) / usual_cpu(before))
                 if windows:
                     told = stalls(Path(folder))
@@ -125,6 +136,36 @@ def usual_cpu(times: list[tuple[int, int]]) -> float:
     return float(np.percentile(np.array(times)[:, 1], 20))
 
 
+def right_after_windows(name: str, built: tuple[nn.Module, torch.Tensor], windows: int) -> None:
+    """Wall time of each step after a window over the median of those before it, in a training of as many threads as
+    there are cores. The control does the same where there is no window, and the training pauses for 15 ms.
+    """
+    model, batch = built
+    optimizer = torch.optim.Adam(model.parameters())
+    torch.set_num_threads(os.cpu_count() or 1)
+    plan = Schedule(skip_first=EVERY, active=3, windows=windows, every=EVERY)
+    with tempfile.TemporaryDirectory() as folder:
+        with Profiler(Path(folder), model, schedule=plan, monitor_interval_ms=None, flight_recorder=False):
+            training = steps(model, batch, optimizer)
+            for number in range((windows + 1) * EVERY):
+                next(training)
+                if number % EVERY == PAUSED_AFTER:
+                    time.sleep(PAUSE_S)
+        (worker,) = open_run(Path(folder)).workers
+        live = worker.live()
+        rows = live.of_kind(Kind.STEP)
+        took = dict(zip(live.step[rows].tolist(), live.dur_ns[rows].tolist(), strict=True))
+    torch.set_num_threads(1)
+    print(f"{name}, {os.cpu_count()} threads, {statistics.median(took.values()) / 1e6:.1f} ms, {windows} windows:")
+    for what, usual, judged in SPANS:
+        ratios = []
+        for begin in range(EVERY, (windows + 1) * EVERY, EVERY):
+            before = statistics.median(took[begin + i] for i in usual)
+            ratios.append([took[begin + i] / before for i in judged])
+        medians = np.median(ratios, axis=0)
+        print(f"  {what}: {' '.join(f'{value:.3f}' for value in medians)}; in sum {(medians - 1).sum():+.2f} steps")
+
+
 def stalls(run: Path) -> str:
     (worker,) = open_run(run).workers
     (window,) = worker.windows()
@@ -137,7 +178,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=2.0, help="of a block; more for the p99 of the large step")
-    parser.add_argument("--only", choices=["small", "medium", "large", "window"])
+    parser.add_argument("--only", choices=["small", "medium", "large", "window", "after"])
+    parser.add_argument("--windows", type=int, default=24, help="whose next steps are looked at")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -147,6 +189,9 @@ def main() -> None:
             beside_the_writer(name, build(), arguments.rounds, arguments.seconds)
     if arguments.only in (None, "window"):
         around_a_window(arguments.rounds)
+    if arguments.only in (None, "after"):
+        for name, build in (("medium", medium), ("large", large)):
+            right_after_windows(name, build(), arguments.windows)
 
 
 if __name__ == "__main__":
