@@ -5,10 +5,11 @@
 page began, when its first numbers stood there and when the last change was painted; twice, since the first server keeps
 its analysis for the second (of a made-up trace). Then, once the page has rested and the server and the page have read
 ahead, which has a line of its own, each tab for the first time in ``--pages`` new pages, and each action ``--rounds``
-times. An answer counts as painted in the first frame after which the page changes no more: no request is under way, no
-element changes and no canvas is drawn. The charts of ECharts are drawn one a frame after the rest of the page, and are
-told apart: "answer" is the last change outside of them, "all" the last one. Median and slowest, in ms; and the CPU time
-of the browser and the server together, which other load changes less (Linux; that of waiting is in it: the first row).
+times, never the same twice where answers are kept. An answer counts as painted in the first frame after which the page
+changes no more: no request is under way, no element changes and no canvas is drawn. The charts of ECharts are drawn one
+a frame after the rest of the page, and are told apart: "answer" is the last change outside of them, "all" the last one.
+Median and slowest, in ms; and the CPU time of the browser and the server together, which other load changes less
+(Linux; that of waiting is in it: the first row).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from measuring import machine, write_trace
 from stepscope.cli import main as stepscope
 
 SIZE = {"width": 1600, "height": 900}
+FILTERS = ("gemm", "a", "el", "kernel", "r", "s")
 TABS = ("steps", "timeline", "tables", "memory", "resources", "data", "summary")
 # In each frame of the page: when the last change was painted, and whether more is to come. What tells the time and
 # which runs there are changes by itself.
@@ -217,17 +219,18 @@ def tabs_again(m: Measured) -> None:
 
 def summary(m: Measured) -> None:
     m.open("summary")
-    m.each(
-        "change k",
-        [lambda k=k: m.test_id("top-k").fill(str(k)) or m.test_id("top-k").press("Enter") for k in (3, 8)],
-        "change",
-    )
+
+    def first(k: int) -> None:
+        m.test_id("top-k").fill(str(k))
+        m.test_id("top-k").press("Enter")
+
+    m.each("change k", [lambda k=k: first(k) for k in (3, 8, 5, 12, 7, 20)], "change")
 
 
 def steps(m: Measured) -> None:
     m.open("steps")
     box = m.box("step-bars")
-    at = [box["x"] + 64 + (box["width"] - 80) * part for part in (0.2, 0.5, 0.8)]
+    at = [box["x"] + 64 + (box["width"] - 80) * part for part in (0.2, 0.5, 0.8, 0.3, 0.6, 0.9, 0.1)]
     m.each("click a step", [lambda x=x: m.page.mouse.click(x, box["y"] + 90) for x in at], "pointerup")
 
     def brush(begin: float, end: float) -> None:
@@ -236,7 +239,7 @@ def steps(m: Measured) -> None:
         m.page.mouse.move(end, box["y"] + 60, steps=4)
         m.page.mouse.up()
 
-    m.each("brush steps", [lambda: brush(at[0], at[1]), lambda: brush(at[1], at[2])], "pointerup")
+    m.each("brush steps", [lambda i=i: brush(at[i], at[i + 1]) for i in range(6)], "pointerup")
     for name in ("Share", "Absolute"):
         button = m.frame.get_by_role("button", name=name, exact=True)
         if button.count():
@@ -246,19 +249,19 @@ def steps(m: Measured) -> None:
 def tables(m: Measured) -> None:
     m.open("tables")
     heads = m.frame.get_by_role("columnheader").get_by_role("button")
-    m.each("sort a table of names", [lambda i=i: heads.nth(i).click() for i in (1, 2)])
-    m.each("filter it", [lambda text=text: m.test_id("table-filter").fill(text) for text in ("gemm", "a", "")], "input")
+    m.each("sort a table of names", [lambda i=i: heads.nth(i).click() for i in (1, 2, 3, 4, 5, 6)])
+    m.each("filter it", [lambda text=text: m.test_id("table-filter").fill(text) for text in FILTERS], "input")
     m.test_id("table-filter").fill("")
     m.frame.evaluate("bench.rest()")
-    m.each("open a row", [lambda i=i: m.frame.get_by_test_id("table-row").nth(i).click() for i in (0, 1, 2)])
+    m.each("open a row", [lambda i=i: m.frame.get_by_test_id("table-row").nth(i).click() for i in range(6)])
     m.page.keyboard.press("Escape")
     for name in ("Operators", "Modules", "Memory operations", "Launches", "Annotations", "Kernels"):
         m.act(f"table {name}, first", m.frame.get_by_role("tab", name=name, exact=True).click)
     by = m.test_id("table-by")
     values = by.locator("option").evaluate_all("options => options.map(o => o.value)")
     m.act("every kernel, first", lambda: by.select_option(values[-1]), "change")
-    m.each("sort every kernel", [lambda i=i: heads.nth(i).click() for i in (1, 2)])
-    m.each("filter every kernel", [lambda t=t: m.test_id("table-filter").fill(t) for t in ("gemm", "a", "")], "input")
+    m.each("sort every kernel", [lambda i=i: heads.nth(i).click() for i in (1, 2, 3, 4, 5, 6)])
+    m.each("filter every kernel", [lambda t=t: m.test_id("table-filter").fill(t) for t in FILTERS], "input")
     m.test_id("table-filter").fill("")
     by.select_option(values[0])
 
