@@ -4,7 +4,7 @@ import type { SeriesUnit } from "../api";
 import { unitOf, valueText } from "../charts/time-lines";
 import { seriesColor } from "../palette";
 import type { Ink } from "./ink";
-import { laneTop, xOf, type Band, type Scene } from "./scene";
+import { laneTop, lowerBound, xOf, type Band, type Scene } from "./scene";
 import { textWidth } from "./text";
 import type { LayoutRow } from "./tree";
 
@@ -21,12 +21,15 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
     most = Math.max(most, curve.max);
   }
   if (unit === "ratio") most = Math.max(1, most);
-  if (most <= 0) most = 1;
+  const scale = most > 0 ? most : 1;
   for (const curve of curves) {
     const color = seriesColor(scene.theme, curve.color);
     const { t, mean, min, max } = curve.series;
-    const y = (value: number) => bottom - (value / most) * height;
-    eachRun(mean, (from, to) => {
+    const y = (value: number) => bottom - (value / scale) * height;
+    // One point beyond either edge: more of them cost as much as those that are seen.
+    const first = Math.max(0, lowerBound(t, scene.range.t0) - 1);
+    const last = Math.min(t.length, lowerBound(t, scene.range.t1) + 1);
+    const draw = (from: number, to: number) => {
       const x = (i: number) => xOf(t[i], scene.range, scene.width);
       ctx.fillStyle = color;
       ctx.globalAlpha = 0.16;
@@ -51,7 +54,8 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
       for (let i = from + 1; i < to; i += 1) ctx.lineTo(x(i), y(mean[i] ?? 0));
       if (to === from + 1) ctx.lineTo(x(from) + 2, y(mean[from] ?? 0));
       ctx.stroke();
-    });
+    };
+    eachRun(mean, draw, first, last);
   }
   if (unit) {
     ctx.textAlign = "right";
@@ -67,15 +71,20 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
   }
 }
 
-/** Runs of values that were measured: [from, to) for each. */
-export function eachRun(values: readonly (number | null)[], visit: (from: number, to: number) => void): void {
-  for (let i = 0; i < values.length; ) {
+/** Runs of values that were measured, of those from `first` up to `last`: [from, to) for each. */
+export function eachRun(
+  values: readonly (number | null)[],
+  visit: (from: number, to: number) => void,
+  first = 0,
+  last = values.length,
+): void {
+  for (let i = first; i < last; ) {
     if (values[i] == null) {
       i += 1;
       continue;
     }
     let j = i + 1;
-    while (j < values.length && values[j] != null) j += 1;
+    while (j < last && values[j] != null) j += 1;
     visit(i, j);
     i = j;
   }
