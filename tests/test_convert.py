@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 import sys
 
 import pytest
 
+from stepscope.conversions import Conversions
 from stepscope.convert import convert, finish, main
 from stepscope.converter import Conversion, Converter
 from stepscope.errors import StepscopeError
+from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 from stepscope.store import RunFolder, read_window
 from tests.builders import TraceBuilder
@@ -99,6 +102,42 @@ def test_one_that_hurries_is_a_process_like_all_others(worker):
     assert steps_of(read_window(worker.windows()[0])) == [5]
     assert (worker.windows()[0] / "trace.json.gz").exists()
     assert not trace.exists()
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+def test_one_that_gets_no_core_hurries_in_the_end(tmp_path, monkeypatch, at_end):
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
+    recorder.start()
+    try:
+        conversions = Conversions(recorder)
+        window = conversions.next_window()
+        trace = recorder.folder.path / ".000001.pt.trace.json"
+        TraceBuilder().step(5, 0, 100).write(trace)
+        with conversions.ahead():
+            os.kill(conversions._ahead.pid, signal.SIGSTOP)
+            conversion = conversions.start(trace, window, None)
+        if not at_end:
+            monkeypatch.setattr("stepscope.conversions.PATIENCE_S", 0.0)
+            recorder.flush()
+            assert not conversion.gives_way
+        conversions.finish(300)
+        assert not conversion.gives_way
+    finally:
+        recorder.stop()
+    assert steps_of(read_window(window)) == [5]
+    assert not recorder.meta["notes"]
+
+
+def test_one_without_work_is_ended(tmp_path):
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
+    recorder.start()
+    try:
+        conversions = Conversions(recorder)
+        with conversions.ahead():
+            converter = conversions._ahead
+        assert converter.wait(300)
+    finally:
+        recorder.stop()
 
 
 def test_what_another_process_had_begun_is_brought_to_its_end(worker):
