@@ -161,6 +161,8 @@ def main(argv: list[str] | None = None) -> int:
     if len(arguments) not in (0, 2):
         print("usage: python -m stepscope.convert [TRACE FOLDER]", file=sys.stderr)
         return 2
+    if not arguments and hasattr(os, "setpgrp"):
+        os.setpgrp()  # where the parent's Python could not ask for it
     try:
         if arguments:
             convert(Path(arguments[0]), Path(arguments[1]))

@@ -27,10 +27,8 @@ from typing import IO, Any
 
 _NICENESS = 10  # where there is no idle class
 _END_S = 10.0  # a killed process of the idle class is seldom scheduled, too
-#: Ctrl+C ends the training, not the conversion of what it left.
-_OUT_OF_REACH: dict[str, Any] = (
-    {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}  # the first is new in 3.11
-)
+#: Ctrl+C ends the training, not the conversion of what it left. Before Python 3.11 the child sees to it itself.
+_OUT_OF_REACH: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {}
 #: Variables that are meant for the training process and would act on the child too.
 _NOT_FOR_CHILD = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME", "CUDA_INJECTION64_PATH")
 

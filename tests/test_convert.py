@@ -63,7 +63,7 @@ def test_it_gives_way_to_the_training(worker):
         assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
         if sys.version_info >= (3, 11):
             assert os.getpgid(pid) == pid != os.getpgid(0)  # Ctrl+C does not reach it
-            assert os.getsid(pid) == os.getsid(0)  # sessions share the CPU evenly, whatever their priorities
+        assert os.getsid(pid) == os.getsid(0)  # sessions share the CPU evenly, whatever their priorities
         if hasattr(os, "SCHED_IDLE"):
             assert os.sched_getscheduler(pid) == os.SCHED_IDLE
     finally:
