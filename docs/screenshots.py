@@ -43,8 +43,6 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
         tab: f"{here}&p.stepscope.tab={tab}"
         for tab in ("summary", "steps", "timeline", "tables", "memory", "resources", "data")
     }
-    if ask(base, "xla/programs", run=run["id"], worker=worker).get("programs"):
-        found |= {f"xla-{show}": f"{here}&p.stepscope.tab=xla&p.stepscope.xshow={show}" for show in ("memory", "graph")}
     if ask(base, "xla/programs", run=run["id"], worker=worker)["programs"]:
         found |= {
             f"xla-{show}": f"{here}&p.stepscope.tab=xla&p.stepscope.xshow={show}"

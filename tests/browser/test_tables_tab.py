@@ -98,6 +98,9 @@ def test_operations_of_xla_with_their_roofline_and_as_a_tree(open_page: Open, ad
     expect(page.frame.locator("[data-testid=table-row] [data-key=name]").first).to_contain_text("jit_step (7)")
     page = open_page(address, run="host", tab="tables", table="hlo")
     expect(page.frame.get_by_test_id("table-empty")).to_contain_text("jit_compile=True")
+    expect(page.frame.locator("#table-hlo")).to_be_visible()
+    page.frame.locator("#table-kernels").click()
+    expect(page.frame.locator("#table-hlo")).to_have_count(0)  # of PyTorch: only a link led there
 
 
 def test_modules_are_a_tree(open_page: Open, address: str) -> None:

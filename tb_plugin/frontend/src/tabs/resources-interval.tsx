@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import { post } from "../api";
 import { follow, useMayAsk } from "../asking";
 import { isLive, shown } from "../data";
+import { plural } from "../format";
 import { sentence } from "../resource";
 import type { ResourceCurves } from "../time/requests";
 import { every, isSame, sampledText } from "../time/sampled";
@@ -39,7 +40,7 @@ export function Sampled({ answer }: { answer: ResourceCurves }): JSX.Element {
   );
 }
 
-/** The same of all workers of a run that are alive: each has taken it, or the first that has not tells why. */
+/** The same of all workers of a run that are alive. */
 export function RunSampled(): JSX.Element {
   const { run } = shown.value;
   const told = useSignal("");
@@ -67,11 +68,12 @@ function Interval(props: {
       const asked = await post<{ request: string; workers: string[] }>("control/interval", body);
       const isOver = await follow(run, asked.request, PATIENCE_MS, (said) => {
         const taken = said.filter(({ state }) => state === "done").length;
-        const of = asked.workers.length > 1 ? ` (${taken} of ${asked.workers.length} workers)` : "";
         const other = said.find(({ state }) => state !== "done");
         if (taken > 0) props.onTaken?.(interval_ms);
-        if (other) told.value = `${other.detail || `The change was ${other.state}.`}${of}`;
-        else if (taken > 0) told.value = `Samples come ${every(interval_ms)} from now on.${of}`;
+        // Of the workers of a host one has a monitor; the others refuse.
+        const of = worker === null ? ` by ${plural(taken, "monitor")}` : "";
+        if (taken > 0) told.value = `Samples come ${every(interval_ms)} from now on${of}.`;
+        else if (other) told.value = other.detail || `The change was ${other.state}.`;
         return said.length >= asked.workers.length;
       });
       if (!isOver) told.value = "Not all of the job answered in a minute.";
