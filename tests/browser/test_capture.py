@@ -85,6 +85,10 @@ def test_capture_now_go_to_the_window_and_sample_more_often(
     frame.get_by_test_id("sampled").click()
     frame.get_by_role("menuitem", name="every 100 ms", exact=True).click()
     it.expect("sampled").to_have_text(re.compile(r"every [1-4]\d\d ms"))  # by the samples; it was 500
+    it.reopen({"run": training.name, "workers": "all", "tab": "resources"})
+    frame.get_by_test_id("sampled").click()
+    frame.get_by_role("menuitem", name="every 1 s", exact=True).click()
+    it.expect("interval-told").to_have_text("Samples come every 1 s from now on by 2 monitors.")
     first, other = (worker.window("000001").events for worker in open_run(training).workers)
     steps = [events.step[events.of_kind(Kind.STEP)].tolist() for events in (first, other)]
     assert steps[0] == steps[1]

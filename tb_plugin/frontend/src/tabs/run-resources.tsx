@@ -105,7 +105,7 @@ function Bands(props: { view: TimeView; answer: RunResources; only?: Unit }): JS
             </select>
           </label>
         )}
-        <span class="faint">{plural(answer.workers, "monitor")}, one for each host</span>
+        <span class="faint">{plural(answer.workers, "monitor")}</span>
         <RunSampled />
       </TimeToolbar>
       <div class="time-cards">
