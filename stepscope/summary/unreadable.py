@@ -50,7 +50,6 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "launches": None,
         "operator_modes": fields_of(OperatorModes, None),
         "hlo_operations": None,
-        "hlo_operation_count": None,
         "operators": [],
         "operators_by_shape": None,
         "operators_by_shape_total": None,

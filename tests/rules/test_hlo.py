@@ -44,7 +44,6 @@ def test_the_summary_tells_operations_and_modes(tmp_path):
         {**about, "op": "dot.1", "total_ns": 60_000, "self_ns": 60_000},
         {**about, "op": "add_maximum_fusion", "total_ns": 20_000, "self_ns": 20_000},
     ]
-    assert worker["hlo_operation_count"] == 2
     lines = report(summary, worker).splitlines()
     assert "How operators ran" not in lines, "one way on one side: nothing to compare"
     worker["operator_modes"].update(host_eager_ns=20_000, device_compiled_ns=300_000)
