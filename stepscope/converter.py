@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import IO, Any
 
 _NICENESS = 10  # where there is no idle class
-#: A killed process of the idle class is seldom scheduled, too. It runs no code any more, and a longer wait of the writer
-#: thread would put more than the last second at stake.
+#: A killed process of the idle class is seldom scheduled, too. It runs no code any more, and a longer wait of the
+#: writer thread would put more than the last second at stake.
 _END_S = 0.5
 #: Ctrl+C ends the training, not the conversion of what it left. Before Python 3.11 the child sees to it itself.
 _OUT_OF_REACH: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {}
