@@ -86,13 +86,16 @@ def _lacks(reason: Reason) -> bool:
 
 @dataclass
 class Response:
-    """What a worker says: a state, a sentence where there is more to tell, and the window of a capture."""
+    """What a worker says: a state, a sentence where there is more to tell, and of a capture its window, the step with
+    which that begins (or is to begin) and how many it holds.
+    """
 
     worker: str
     state: str
     detail: str = ""
     window: str | None = None
     first_step: int | None = None
+    steps: int | None = None
 
 
 def control_folder(run: str | os.PathLike[str]) -> Path:

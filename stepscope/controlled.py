@@ -52,9 +52,27 @@ class Capture:
         self.steps = steps
         self.at_step = at_step
         self.reason = reason
-        self.first_step: int | None = None
+        self.begins_at: int | None = None  # once the training thread has seen it
         self.failure: str | None = None
+        self.taken = range(0)  # the steps in it
         self.conversion: Any = None  # a ``stepscope.converter.Conversion``, once it is recorded
+
+    def settle(self, earliest: int) -> int:
+        """The step that it is to begin with, where the training can begin none before ``earliest``."""
+        self.begins_at = max(self.at_step, earliest)
+        return self.begins_at
+
+    def recorded(self, steps: range, conversion: Any) -> None:
+        """It holds these steps, and is being converted."""
+        self.taken = steps
+        self.conversion = conversion
+
+    @property
+    def lateness(self) -> str:
+        """A sentence where the worker takes other steps than were asked of all, since these had passed."""
+        if not self.at_step or self.begins_at is None or self.begins_at == self.at_step:
+            return ""
+        return f"The request came too late for step {self.at_step}."
 
     def outcome(self) -> Response | None:
         """How it ended, without the worker's name; None while it goes on."""
@@ -65,7 +83,7 @@ class Capture:
         error = self.conversion.error()
         if error is not None:
             return Response("", FAILED, f"The window could not be converted: {error}")
-        return Response("", DONE, "", self.conversion.folder.name, self.first_step)
+        return Response("", DONE, self.lateness, self.conversion.folder.name, self.taken.start, len(self.taken))
 
 
 @dataclass
@@ -87,6 +105,7 @@ class Control:
         self._seen_ns = 0
         self._done: set[str] = set()
         self._running: dict[str, Capture] = {}
+        self._late: set[str] = set()  # those of which it has been told that they came too late
 
     def poll(self) -> None:
         """Take up what is new, and tell what has become of the rest."""
@@ -95,6 +114,9 @@ class Control:
             if outcome is not None:
                 del self._running[request_id]
                 self._respond(request_id, outcome)
+            elif capture.lateness and request_id not in self._late:
+                self._late.add(request_id)
+                self._respond(request_id, Response("", ACCEPTED, capture.lateness, first_step=capture.begins_at))
         try:
             changed_ns = self._folder.stat().st_mtime_ns
         except OSError:

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from stepscope.cli import conversation
 from stepscope.control import (
     ACCEPTED,
     DONE,
@@ -21,6 +22,7 @@ from stepscope.control import (
 )
 from stepscope.controlled import Capture, Control, Handlers
 from stepscope.errors import StepscopeError
+from stepscope.runs import open_run
 from stepscope.store import RunFolder
 
 
@@ -82,12 +84,57 @@ def test_a_capture_is_accepted_and_then_done(job, tmp_path):
     (capture,) = job.captures
     assert (capture.steps, capture.at_step) == (5, 40)
     assert job.said(request_id).state == ACCEPTED
-    capture.first_step, capture.conversion = 41, Converted(tmp_path / "000002")
+    capture.recorded(range(41, 46), Converted(tmp_path / "000002"))
     job.control.poll()
     said = job.said(request_id)
-    assert (said.state, said.window, said.first_step) == (DONE, "000002", 41)
+    assert (said.state, said.window, said.first_step, said.steps) == (DONE, "000002", 41, 5)
     withdraw(job.run, request_id)
     assert list(control_folder(job.run).iterdir()) == []
+
+
+def test_a_worker_that_came_too_late_says_so_and_which_steps_it_takes(job, tmp_path):
+    request_id = ask(job.run, request(job, at_step=40))
+    job.control.poll()
+    (capture,) = job.captures
+    assert capture.settle(earliest=55) == 55
+    job.control.poll()
+    said = job.said(request_id)
+    late = "The request came too late for step 40."
+    assert (said.state, said.first_step, said.detail) == (ACCEPTED, 55, late)
+    capture.recorded(range(55, 58), Converted(tmp_path / "000001"))
+    job.control.poll()
+    said = job.said(request_id)
+    assert (said.state, said.first_step, said.steps, said.detail) == (DONE, 55, 3, late)
+
+
+def test_the_command_tells_the_steps_of_each_worker(job, tmp_path, capsys, monkeypatch):
+    late = Job(job.run, rank=1)
+
+    def meanwhile(seconds):
+        """Each time the command waits, the jobs go on."""
+        for one, earliest, steps in ((job, 12, 3), (late, 55, 2)):
+            one.control.poll()
+            (capture,) = one.captures
+            first = capture.settle(earliest)
+            capture.recorded(range(first, first + steps), Converted(tmp_path / "000001"))
+
+    monkeypatch.setattr(conversation.time, "sleep", meanwhile)
+    asked = Request("capture", [job.id, late.id], time.time_ns() + 60 * 10**9, steps=3, at_step=40)
+    assert conversation.converse(open_run(job.run), asked, 300.0) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{job.id}: window 000001, 3 steps from step 40" in lines
+    assert f"{late.id}: window 000001, 2 of 3 steps from step 55. The request came too late for step 40." in lines
+    assert lines[-1] == "These are not the same steps in all workers."
+
+
+@pytest.mark.parametrize(("at_step", "earliest"), [(40, 12), (0, 12)])
+def test_a_worker_in_time_has_nothing_more_to_say(job, at_step, earliest):
+    request_id = ask(job.run, request(job, at_step=at_step))
+    job.control.poll()
+    job.captures[0].settle(earliest)
+    job.control.poll()
+    said = job.said(request_id)
+    assert (said.state, said.first_step, said.detail) == (ACCEPTED, at_step, "")
 
 
 def test_each_request_is_taken_up_once(job):
@@ -135,7 +182,7 @@ def test_the_end_of_the_training_answers_what_is_open(job):
 def test_a_window_that_cannot_be_converted_is_told(job, tmp_path):
     request_id = ask(job.run, request(job))
     job.control.poll()
-    job.captures[0].conversion = Converted(tmp_path / "000001", "no space")
+    job.captures[0].recorded(range(3), Converted(tmp_path / "000001", "no space"))
     job.control.poll()
     assert job.said(request_id).state == FAILED
     assert "no space" in job.said(request_id).detail

@@ -14,14 +14,14 @@ _LOOK_S = 0.2
 def converse(run: Run, request: Request, timeout_s: float) -> int:
     """0 if a worker did it and none failed; 1 otherwise."""
     request_id = ask(run.path, request)
-    told: set[tuple[str, str]] = set()
+    told: set[tuple[str, str, str]] = set()
     deadline = time.monotonic() + timeout_s
     try:
         while True:
             said = responses(run.path, request_id, request.workers)
             for worker, response in said.items():
-                if (worker, response.state) not in told:
-                    told.add((worker, response.state))
+                if (worker, response.state, response.detail) not in told:
+                    told.add((worker, response.state, response.detail))
                     print(printable(f"{worker}: {_sentence(request, response)}"), flush=True)
             final = [response for response in said.values() if response.state in FINAL]
             if len(final) == len(request.workers):
@@ -34,6 +34,8 @@ def converse(run: Run, request: Request, timeout_s: float) -> int:
             time.sleep(_LOOK_S)
     finally:
         withdraw(run.path, request_id)
+    if len({(response.first_step, response.steps) for response in final if response.window is not None}) > 1:
+        print("These are not the same steps in all workers.")
     states = [response.state for response in final]
     # One worker a host samples the machine: the others rightly refuse another interval.
     enough = len(request.workers) if request.command == CAPTURE else 1
@@ -41,12 +43,14 @@ def converse(run: Run, request: Request, timeout_s: float) -> int:
 
 
 def _sentence(request: Request, response: Response) -> str:
+    detail = f". {response.detail}" if response.detail else ""
     if response.state == ACCEPTED:
         when = f"at step {response.first_step} or soon after" if response.first_step else "with the next step"
-        return f"accepted; the window begins {when}"
+        return f"accepted; the window begins {when}{detail}"
     if response.state == DONE and response.window is not None:
-        return f"window {response.window}, {request.steps} steps from step {response.first_step}"
-    return f"{response.state}. {response.detail}" if response.detail else response.state
+        count = request.steps if response.steps in (None, request.steps) else f"{response.steps} of {request.steps}"
+        return f"window {response.window}, {count} steps from step {response.first_step}{detail}"
+    return f"{response.state}{detail}"
 
 
 def _silence(said: Response | None, timeout_s: float) -> str:

@@ -190,6 +190,7 @@ def _status(run: Run, request_id: str) -> list[dict[str, Any]]:
             "state": response.state,
             "detail": response.detail,
             "first_step": response.first_step,
+            "steps": response.steps,
             **(_place(workers[worker], response.window) if response.state == DONE else _NO_PLACE),
         }
         for worker, response in said.items()

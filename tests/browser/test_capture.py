@@ -78,7 +78,8 @@ def test_capture_now_go_to_the_window_and_sample_more_often(
     frame = it.frame
     frame.get_by_test_id("capture-button").click()
     frame.get_by_role("menuitem", name="3 steps of all 2 workers", exact=True).click()
-    frame.get_by_role("button", name="Captured from step").click()
+    frame.get_by_test_id("capture").get_by_text(re.compile(r"^Captured steps \d+ to \d+ in 2 workers$")).wait_for()
+    frame.get_by_role("button", name="Show it", exact=True).click()
     frame.get_by_role("tab", name="Timeline", selected=True).wait_for()
     frame.get_by_test_id("capture-button").wait_for()
     frame.get_by_role("tab", name="Resources").click()

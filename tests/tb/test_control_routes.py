@@ -105,10 +105,10 @@ def test_a_capture_from_the_page_to_the_window(server: Server, job: RecordedRun)
     class Converted:
         running, folder, error = False, job.folder.windows()[-1], staticmethod(lambda: None)
 
-    capture.first_step, capture.conversion = 8, Converted
+    capture.recorded(range(8, 10), Converted)
     job.control.poll()
     (told,) = server.ask("GET", at)[1]["workers"]
-    assert (told["state"], told["window"], told["first_step"]) == ("done", "000001", 8)
+    assert (told["state"], told["window"], told["first_step"], told["steps"]) == ("done", "000001", 8, 2)
     assert (told["start_ns"], told["duration_ns"]) == (str(T0_NS + 100_000), 200_000)
 
 

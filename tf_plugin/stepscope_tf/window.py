@@ -87,6 +87,7 @@ class DeepWindow:
         self._steps = self._plan.steps  # of the open window
         self._is_open = False
         self._began = (0, 0)  # step, perf_counter ns
+        self._reached = 0  # the step after the latest one that ended in the open window
         self._logdir = Path()
         self._number_offset = 0  # what the training calls a step, less what it is counted as here
         self._marker: Any = None
@@ -140,7 +141,8 @@ class DeepWindow:
     def _put_first(self, step: int) -> None:
         capture = self._wanted = self._asked
         assert capture is not None
-        self._planned, self._first = self._first, max(step, capture.at_step - self._number_offset)
+        offset = self._number_offset
+        self._planned, self._first = self._first, capture.settle(step + offset) - offset
 
     def end_marker(self, is_step: bool = True) -> None:
         """The step has ended, or was none: the converter takes its marker out then."""
@@ -156,6 +158,7 @@ class DeepWindow:
             return
         try:
             self.end_marker()
+            self._reached = next_step
             step, began_ns = self._began
             if next_step - step >= self._steps or perf_counter_ns() - began_ns > self._plan.max_s * 1e9:
                 self._stop()
@@ -199,7 +202,7 @@ class DeepWindow:
             return
         self._is_open = True
         self._steps = self._plan.steps if self._wanted is None else self._wanted.steps
-        self._began = (step, perf_counter_ns())
+        self._began, self._reached = (step, perf_counter_ns()), step
         self._markers, self._void = 0, []
         recorder_module.mirror = self._profiler.scope
         self._record_stall("start", began)
@@ -224,7 +227,8 @@ class DeepWindow:
         self.taken += 1
         conversion = self._convert(None if capture is None else capture.reason)
         if capture is not None:
-            capture.first_step, capture.conversion = self._began[0] + self._number_offset, conversion
+            offset = self._number_offset
+            capture.recorded(range(self._began[0] + offset, self._reached + offset), conversion)
             self._asked = None
 
     def _close(self) -> None:

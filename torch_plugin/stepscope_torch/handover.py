@@ -18,11 +18,12 @@ _NOT_WRITTEN = (
 )
 
 
-def save(profile: Any, capture: Capture | None, first_step: int, conversions: Conversions, recorder: Recorder) -> None:
+def save(profile: Any, capture: Capture | None, steps: range, conversions: Conversions, recorder: Recorder) -> None:
     """Write the trace of a stopped profiler into the worker's folder and start its conversion.
 
     Args:
         capture: what the window was asked for by; None if it was planned.
+        steps: those in the window.
     """
     window = conversions.next_window()
     trace = window.parent.parent / f".{window.name}.pt.trace.json"
@@ -40,7 +41,7 @@ def save(profile: Any, capture: Capture | None, first_step: int, conversions: Co
         return
     conversion = conversions.start(trace, window, None if capture is None else capture.reason)
     if capture is not None:
-        capture.first_step, capture.conversion = first_step, conversion
+        capture.recorded(steps, conversion)
 
 
 def _remove(trace: Path) -> None:

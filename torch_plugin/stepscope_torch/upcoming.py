@@ -38,7 +38,7 @@ class Upcoming:
         """What was asked for goes before the plan; it begins with step ``earliest`` or later."""
         capture = self.wanted = self._asked
         assert capture is not None
-        self._planned, self.step = self.step, max(capture.at_step, earliest)
+        self._planned, self.step = self.step, capture.settle(earliest)
 
     def taken(self, first_step: int) -> None:
         """A window that began with ``first_step`` is recorded: what was asked for is done with, or the plan goes on."""

@@ -268,7 +268,8 @@ class DeepWindows:
             # One step that is over the bound by itself: there will be no smaller window than this.
             keep = done > 0 and events >= self.schedule.max_events
         if keep:
-            handover.save(profile, self._next.wanted, self._first_step, self.conversions, self.recorder)
+            steps = range(self._first_step, self._first_step + done)
+            handover.save(profile, self._next.wanted, steps, self.conversions, self.recorder)
             self.taken += 1
             self._next.taken(self._first_step)
             # The profiler of a GPU is slow in its first step, so each window there has a probe that warms it up.

@@ -10,6 +10,7 @@ export interface WorkerState {
   detail: string;
   window: string | null;
   first_step: number | null;
+  steps: number | null; // in the window
   start_ns: string | null;
   duration_ns: number | null;
 }

@@ -2,13 +2,14 @@
 
 import type { JSX } from "preact";
 import { useMayAsk } from "../asking";
-import { capture, progress, type Taken } from "../capture";
+import { capture, progress, type Asked, type Taken } from "../capture";
 import { isWhole, shown } from "../data";
 import { plural } from "../format";
 import { openWorker } from "../state";
 import { openStep } from "../tabs/open-step";
 import { Icon } from "./icons";
 import { Menu, type MenuItem } from "./menu";
+import { workerLabel } from "./run-choices";
 
 const STEPS = [1, 3, 10, 30];
 
@@ -20,27 +21,36 @@ export function Capture(): JSX.Element | null {
   const isOffered = useMayAsk(canAsk);
   const told = progress.value;
   if (!run || (!isOffered && told.state === "idle")) return null;
-  const one = { of: "", id: isWhole.value ? live[0]?.id : (worker?.id ?? null) };
-  const all = { of: ` of all ${live.length} workers`, id: null };
+  const asked = (workers: typeof live): Asked[] => workers.map((w) => ({ id: w.id, label: workerLabel(w) }));
+  const shownId = isWhole.value ? live[0]?.id : worker?.id;
+  const one = { of: "", id: shownId ?? null, workers: asked(live.filter((w) => w.id === shownId)) };
+  const all = { of: ` of all ${live.length} workers`, id: null, workers: asked(live) };
   const targets = live.length < 2 ? [one] : isWhole.value ? [all] : [one, all];
   const items = (): MenuItem[] =>
-    targets.flatMap(({ of, id }) =>
-      STEPS.map((n) => ({ label: plural(n, "step") + of, act: () => void capture(run.id, id, n) })),
+    targets.flatMap(({ of, id, workers }) =>
+      STEPS.map((n) => ({ label: plural(n, "step") + of, act: () => void capture(run.id, id, n, workers) })),
     );
   return (
     <span class="capture" data-testid="capture">
       <span class={`capture-told ${told.state}`} role="status">
-        {told.state === "done" && told.taken ? (
-          <button type="button" class="text-button" onClick={() => open(told.taken!)}>
-            {told.text}: show it
-          </button>
-        ) : (
-          told.state !== "idle" && told.text
-        )}
+        {told.state === "waiting" && told.text}
         {(told.state === "done" || told.state === "problem") && (
-          <button type="button" class="icon-button" aria-label="Dismiss" onClick={dismiss}>
-            <Icon shape="close" />
-          </button>
+          <>
+            <div>
+              <span class="capture-text">{told.text}</span>
+              {told.taken && (
+                <button type="button" class="text-button" onClick={() => open(told.taken!)}>
+                  Show it
+                </button>
+              )}
+              {told.lines.map((line) => (
+                <p key={line}>{line}</p>
+              ))}
+            </div>
+            <button type="button" class="icon-button" aria-label="Dismiss" onClick={dismiss}>
+              <Icon shape="close" />
+            </button>
+          </>
         )}
       </span>
       {told.state !== "waiting" && isOffered && (
