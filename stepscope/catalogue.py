@@ -15,6 +15,7 @@ from stepscope.analysis.hlo_ops import HloOperation
 from stepscope.analysis.idle import Idle
 from stepscope.analysis.job_times import JobTimes
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
+from stepscope.analysis.inference import Batching, Inference, LatencyPart
 from stepscope.analysis.launches import CallLaunches, Launches, LaunchHistogram
 from stepscope.analysis.loader import Loader
 from stepscope.analysis.memcpy import Copies, MemoryOperation
@@ -86,6 +87,9 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Launch histogram", "workers[].launches.histogram", "launches", LaunchHistogram),
     ("Queue depth", "tables/launches: queues[]", "", QueueDepth),
     ("Operator placement and eager share", "workers[].operator_modes", "ns", OperatorModes),
+    ("Requests of inference", "workers[].inference", "", Inference),
+    ("What requests spend their time on", "workers[].inference.parts[]", "", LatencyPart),
+    ("Batches of requests", "workers[].inference.batches", "", Batching),
     ("Operations that XLA compiled", "workers[].hlo_operations[]", "", HloOperation),
     ("Operators", "workers[].operators[]", "", Operator),
     ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),
@@ -122,7 +126,7 @@ def unit_of(name: str, default: str) -> str:
         "count": "",
         "samples": "",
         "steps": "",
-        "samples_per_s": "1/s",
+        **dict.fromkeys(("samples_per_s", "requests_per_s", "batches_per_s"), "1/s"),
         "complete": "true or false",
         "inferred": "true or false",
     }.get(name, default)

@@ -54,6 +54,10 @@ RUNTIME_CALLS = (Kind.RUNTIME, Kind.LAUNCH, Kind.SYNC)
 #: the hook can see; the others were not measured, which is not 0. ``other`` is what remains of a step.
 PHASES = ("input_wait", "h2d", "forward", "backward", "optimizer", "compute", "validation", "other")
 
+#: What a region that stands for one request of inference is called: "request", "request 17", "Request#3f-2a", and what
+#: model servers write.
+REQUEST_NAME = re.compile(r"request(?:[\s_:#/=-]+(?P<id>[\da-f-]*\d[\da-f-]*))?#?|ModelServerRequest_.*", re.IGNORECASE)
+
 #: Classes of the exclusive activity partition, in order of priority (docs/metrics.md).
 ACTIVITIES = ("kernel", "communication", "memcpy", "memset", "runtime", "dataloader", "cpu", "other")
 

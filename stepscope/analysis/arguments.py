@@ -65,6 +65,25 @@ class ModeArgs(msgspec.Struct, gc=False):
     hlo_op: object = None
 
 
+class RequestArgs(msgspec.Struct, gc=False):
+    """What XPlane writes about a request: which it is, and whether the user marks its begin."""
+
+    root: object = msgspec.field(name="_r", default=None)
+    request_id: object = None
+    id: object = None
+    model_id: object = None
+
+
+class BatchArgs(msgspec.Struct, gc=False):
+    """What TensorFlow writes about a batch of requests, and about what is put into one."""
+
+    before: object = msgspec.field(name="batch_size_before_padding", default=None)
+    padded: object = msgspec.field(name="batch_size_after_padding", default=None)
+    padding: object = msgspec.field(name="padding_amount", default=None)
+    size: object = None
+    input_size: object = msgspec.field(name="batching_input_task_size", default=None)
+
+
 def decode(events: Events, rows: np.ndarray, members: type[S]) -> tuple[list[S], np.ndarray]:
     """The distinct args of some rows, and for each row the index of its own. Rows without args have empty ones."""
     code = events.args[rows]

@@ -45,7 +45,7 @@ def merge(windows: Sequence[Events]) -> Capture:
     all_lanes: list[Lane] = []
     args_values: list[str] = []
     parts: dict[str, list[np.ndarray]] = {column: [] for column in COLUMN_DTYPES}
-    highest = dict.fromkeys(("correlation", "external_id"), 0)
+    highest = 0
     for window in windows:
         columns = {c: getattr(window, c) for c in COLUMN_DTYPES}
         name_map = np.array([names.setdefault(n, len(names)) for n in window.names], dtype=np.int32)
@@ -60,8 +60,9 @@ def merge(windows: Sequence[Events]) -> Capture:
             columns["lane"] = lane_map[window.lane]
         columns["args"] = np.where(window.args == NONE, NONE, window.args + len(args_values)).astype(np.int32)
         args_values.extend(window.args_values)
-        for column in highest:
-            columns[column], highest[column] = _renumber(columns[column], highest[column])
+        # Both together: the external id of a consumer is the correlation id of its producer.
+        ids, highest = _renumber(np.concatenate((columns["correlation"], columns["external_id"])), highest)
+        columns["correlation"], columns["external_id"] = ids[: len(window)], ids[len(window) :]
         for column, part in parts.items():
             part.append(columns[column])
     joined = {c: np.concatenate([np.empty(0, COLUMN_DTYPES[c]), *part]) for c, part in parts.items()}

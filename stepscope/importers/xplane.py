@@ -6,7 +6,7 @@ or nest in ps still do.
 
 Each line becomes a lane: a stream on a device plane, else a thread. Steps are host events with
 ``step_num`` and ``_r`` = 1 (``_r`` alone marks every function root). The stats that are not kept as
-args are listed in ``xplane_stats.DROPPED``; allocations keep all of them.
+args are listed in ``xplane_stats.DROPPED``; allocations and the users' own roots keep all of them.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from stepscope.importers.xplane_names import (
     STEP_NUMBER,
     detail_bytes,
     device_kind,
+    USER_ROOT,
     framework_of,
     host_kind,
 )
@@ -154,8 +155,10 @@ class _Reader:
         stats = StatTable(plane, raw.stats, len(line), self._data)
         name, instant_to_drop, frees = self._name_codes(plane, raw)
         step = stats.number(STEP_NUMBER)
-        is_step = stats.has(STEP_NUMBER) & (stats.number(ROOT) == 1)
-        kind = self._kinds(plane, line, name, stats, is_step)
+        root = stats.number(ROOT)
+        is_step = stats.has(STEP_NUMBER) & (root == 1)
+        is_user_root = stats.has(ROOT) & (root == USER_ROOT)
+        kind = self._kinds(plane, line, name, stats, is_step, is_user_root)
         start_ns = raw.offset_ps // 1000
         ts = origins[line] + start_ns
         memory = kind == Kind.MEMORY
@@ -182,7 +185,7 @@ class _Reader:
             **flow_columns(stats),
         }
         columns = {column: values[keep] for column, values in columns.items()}
-        columns["args"] = stats.args(keep, raw.metadata_id, memory, self._args)
+        columns["args"] = stats.args(keep, raw.metadata_id, memory | is_user_root, self._args)
         return columns
 
     def _good(self, raw: RawEvents, ts: np.ndarray) -> np.ndarray:
@@ -215,10 +218,16 @@ class _Reader:
         return codes, marks & (raw.duration_ps == 0), frees
 
     def _kinds(
-        self, plane: Plane, line: np.ndarray, name: np.ndarray, stats: StatTable, is_step: np.ndarray
+        self,
+        plane: Plane,
+        line: np.ndarray,
+        name: np.ndarray,
+        stats: StatTable,
+        is_step: np.ndarray,
+        is_user_root: np.ndarray,
     ) -> np.ndarray:
         """The kinds, found once for each distinct combination of what decides them."""
-        flags = [stats.has(details) for details in _DETAILS] + [stats.has(CORRELATION), is_step]
+        flags = [stats.has(details) for details in _DETAILS] + [stats.has(CORRELATION), is_step, is_user_root]
         key = line.astype(np.int64) << 40 | name.astype(np.int64) << len(flags)
         for bit, flag in enumerate(flags):
             key |= flag.astype(np.int64) << bit
@@ -232,7 +241,8 @@ class _Reader:
                 details = {detail for detail, flag in zip(_DETAILS, flags, strict=False) if flag[row]}
                 kinds.append(device_kind(plane.lines[line[row]].name, text, details))
             else:
-                kinds.append(host_kind(plane.name, text, bool(is_step[row]), bool(flags[3][row])))
+                told = (bool(flag[row]) for flag in (is_step, flags[3], is_user_root))
+                kinds.append(host_kind(plane.name, text, *told))
         return np.array(kinds, np.uint8)[inverse]
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from stepscope.importers.kineto_names import classify
-from stepscope.schema import NONE, Kind
+from stepscope.schema import NONE, REQUEST_NAME, Kind
 
 DEVICE_PLANE = re.compile(r"/device:(?P<type>[A-Za-z]+):(?P<ordinal>\d{1,6})")
 ENVIRONMENT_PLANE = "Task Environment"
@@ -18,6 +18,8 @@ ENVIRONMENT_PLANE = "Task Environment"
 CORRELATION = "correlation_id"
 STEP_NUMBER = "step_num"
 ROOT = "_r"
+#: The value of ``ROOT`` with which users mark the begin of a request. 1 marks steps and function roots.
+USER_ROOT = -1
 KERNEL_DETAILS, MEMCPY_DETAILS, MEMSET_DETAILS = "kernel_details", "memcpy_details", "memset_details"
 #: Sizes of an allocation, the first that is there.
 ALLOCATION_BYTES = ("allocation_bytes", "requested_bytes", "num_bytes", "bytes")
@@ -54,8 +56,11 @@ def device_kind(line: str, name: str, details: set[str]) -> Kind:
     return classify("kernel", name, instant=False)[0]
 
 
-def host_kind(plane: str, name: str, is_step: bool, has_correlation: bool) -> Kind:
-    """The kind of an event on a host plane."""
+def host_kind(plane: str, name: str, is_step: bool, has_correlation: bool, is_user_root: bool) -> Kind:
+    """The kind of an event on a host plane.
+
+    The user's own regions look like operators, but for those that stand for a request: by their name, or as roots.
+    """
     if is_step:
         return Kind.STEP
     if "python-tracer" in plane or name.startswith("$"):
@@ -63,6 +68,8 @@ def host_kind(plane: str, name: str, is_step: bool, has_correlation: bool) -> Ki
     if "nvtx" in plane.lower():
         return Kind.ANNOTATION
     if has_correlation or _DEVICE_API.match(name):
+    if is_user_root or REQUEST_NAME.fullmatch(name):
+        return Kind.ANNOTATION
         return classify("cuda_runtime", name, instant=False)[0]
     if _DATALOADER.match(name):
         return Kind.DATALOADER

@@ -46,6 +46,7 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "memory_operations": [],
         "synchronisation": None,
         "tf_data": None,
+        "inference": None,
         "communication": None,
         "launches": None,
         "operator_modes": fields_of(OperatorModes, None),

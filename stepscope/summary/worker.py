@@ -16,6 +16,7 @@ from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.gpu import gpus
 from stepscope.analysis.hlo_ops import hlo_operations, hlo_runs
 from stepscope.analysis.job_times import job_times
+from stepscope.analysis.inference import inference
 from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import (
     ActivityTime,
@@ -145,6 +146,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     pipelines = attempt("tf.data pipelines", tf_data, events)
     collectives = attempt("communication", collectives_of, windows, events, links)
     talk = attempt("communication", communication_part, events, collectives)
+    served = attempt("requests", lambda found: inference(live, events, capture.bounds, found), links)
     in_steps = attempt("communication by step", step_collectives, events, collectives, steps)
     calls = attempt("operators", calling, events, links, backward)
     noted(attempt("operators", call_notes, calls, backward))
@@ -222,6 +224,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     judge(summary, notes.list())
     analysis = Analysis(summary, steps, activity, phases, micro, in_steps, on_device)
     add_findings(worker, analysis, limits)
+        "inference": served and asdict(served),
     return analysis
 
 

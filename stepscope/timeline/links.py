@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from stepscope.analysis.autograd import Autograd, link_backward
+from stepscope.analysis.handoffs import handoffs
 from stepscope.analysis.launches import Links, link
 from stepscope.schema import DEVICE_WORK, NONE, RUNTIME_CALLS, Kind
 from stepscope.timeline.segment import Segment
@@ -128,20 +129,8 @@ class SegmentLinks:
 
     @cached_property
     def handoffs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Host work that one thread hands to another: producer and consumer of each pair, by consumer.
-
-        A consumer bears its producer's ``correlation`` as ``external_id``. Of producers that share one the first is
-        taken.
-        """
-        e = self._events
-        on_host = ~e.of_kind(*RUNTIME_CALLS, *DEVICE_WORK)
-        producer = np.flatnonzero(on_host & (e.correlation > 0))
-        consumer = np.flatnonzero(e.external_id > 0) if len(producer) else producer
-        ids, first = np.unique(e.correlation[producer], return_index=True)
-        at = np.searchsorted(ids, e.external_id[consumer])
-        known = at < len(ids)
-        known[known] = ids[at[known]] == e.external_id[consumer[known]]
-        return producer[first[at[known]]], consumer[known]
+        """Host work that one thread hands to another: producer and consumer of each pair, by consumer."""
+        return handoffs(self._events)
 
     @cached_property
     def autograd(self) -> Autograd:

@@ -275,3 +275,14 @@ def test_a_file_that_tensorflow_records(tmp_path: Path) -> None:
     assert (events.ts_ns[steps] >= start).all()
     assert (events.end_ns[steps] <= stop).all()
     assert events.of_kind(Kind.DATALOADER).any()
+
+
+def test_regions_that_stand_for_requests(tmp_path: Path) -> None:
+    """By their name, or as a root of the user's; 1 marks function roots."""
+    plane = PlaneBuilder("/host:CPU").line(1, "python")
+    plane.event("request", 0, 1_000_000, request_id=7)
+    plane.event("lookup", 2_000_000, 1_000_000, _r=-1, id=8)
+    plane.event("FunctionRun", 4_000_000, 1_000_000, _r=1, id=9)
+    events = load(tmp_path, xspace(plane, environment())).events
+    assert events.kind.tolist() == [Kind.ANNOTATION, Kind.ANNOTATION, Kind.OP]
+    assert [events.args_of(row) for row in range(3)] == [{"request_id": 7}, {"_r": -1, "id": 8}, {}]
