@@ -7,8 +7,10 @@ from typing import Any
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import Annotation
 from stepscope.analysis.collectives import Collective, Communication
+from stepscope.analysis.device_counters import CountedRanges, DeviceCounter
 from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.device_timeline import DeviceTimeline
+from stepscope.analysis.device_units import DeviceUnit
 from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.histogram import Histogram
 from stepscope.analysis.hlo_ops import HloOperation
@@ -66,6 +68,9 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Overhead of the profiler", "workers[].overhead", "", Overhead),
     ("Devices", "workers[].devices[]", "", Device),
     ("Device use", "workers[].gpu[]", "ratio", Gpu),
+    ("Units of the devices", "workers[].device_units[]", "", DeviceUnit),
+    ("Hardware counters of devices", "workers[].device_counters.counters[]", "", DeviceCounter),
+    ("Counters by kernel and operator", "workers[].device_counters.kernels[], .operators[]", "", CountedRanges),
     ("Device use over time", "timeline/curves: series[]", "ratio", WorkCurves),
     ("Device timeline", "workers[].timeline_ns", "ns", DeviceTimeline),
     ("Idle time", "workers[].idle.devices[], .streams[]", "", Idle),

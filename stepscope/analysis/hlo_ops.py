@@ -105,6 +105,18 @@ def hlo_runs(events: Events) -> HloRuns:
     return HloRuns(rows, op[rows], events.dur_ns[rows], own, list(ops), executions, has_device)
 
 
+def hlo_runs_where(events: Events, runs: HloRuns, own: np.ndarray) -> HloRuns:
+    """Some of the runs, those of one device for example, with the executions that these stand for.
+
+    Args:
+        events: that ``runs`` are of.
+        own: mask of ``runs``.
+    """
+    rows, op = runs.rows[own], runs.op[own]
+    executions = _executions(events, rows, op, len(runs.ops))
+    return HloRuns(rows, op, runs.dur_ns[own], runs.self_ns[own], runs.ops, executions, runs.on_device)
+
+
 def _key(text: str) -> OpKey | None:
     try:
         args = json.loads(text)

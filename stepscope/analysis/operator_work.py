@@ -23,7 +23,8 @@ from stepscope.schema import Events
 #: Positions of both factors among the inputs.
 _PRODUCTS = {"mm": (0, 1), "addmm": (1, 2), "bmm": (0, 1), "baddbmm": (1, 2), "_scaled_mm": (0, 1), "mv": (0, 1)}
 _CONVOLUTIONS = ("convolution", "convolution_backward")
-_COUNTED = {f"aten::{name}" for name in (*_PRODUCTS, *_CONVOLUTIONS)}
+#: The operators of which this is known.
+COUNTED = {f"aten::{name}" for name in (*_PRODUCTS, *_CONVOLUTIONS)}
 #: What the record calls a type, as XLA names it, and its bytes.
 _TYPES = {
     "float": ("f32", 4), "double": ("f64", 8), "c10::Half": ("f16", 2), "c10::BFloat16": ("bf16", 2),
@@ -52,7 +53,7 @@ def operator_work(events: Events, rows: np.ndarray) -> tuple[np.ndarray, list[Wo
     """For each call a position in the list of distinct work; None: not counted, or its shapes are not recorded."""
     args, at = decode(events, rows, OperatorArgs)
     width = len(args)
-    wanted = np.array([name in _COUNTED for name in events.names], bool)
+    wanted = np.array([name in COUNTED for name in events.names], bool)
     name = np.where(wanted[events.name[rows]], events.name[rows] + 1, 0).astype(np.int64)
     keys, code = np.unique(np.where(name > 0, name * width + at, 0), return_inverse=True)
     works = [None if key == 0 else _work(events.names[key // width - 1], args[key % width]) for key in keys.tolist()]

@@ -26,6 +26,7 @@ from stepscope.importers.xplane_flows import flow_columns, number_flows
 from stepscope.importers.xplane_names import (
     ALLOCATION_BYTES,
     CORRELATION,
+    COUNTER_VALUE,
     DEVICE_PLANE,
     DROPPED_INSTANTS,
     ENVIRONMENT_PLANE,
@@ -159,6 +160,7 @@ class _Reader:
         is_step = stats.has(STEP_NUMBER) & (root == 1)
         is_user_root = stats.has(ROOT) & (root == USER_ROOT)
         kind = self._kinds(plane, line, name, stats, is_step, is_user_root)
+        kind[stats.has(COUNTER_VALUE)] = Kind.COUNTER
         start_ns = raw.offset_ps // 1000
         ts = origins[line] + start_ns
         memory = kind == Kind.MEMORY

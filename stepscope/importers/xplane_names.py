@@ -25,6 +25,9 @@ KERNEL_DETAILS, MEMCPY_DETAILS, MEMSET_DETAILS = "kernel_details", "memcpy_detai
 ALLOCATION_BYTES = ("allocation_bytes", "requested_bytes", "num_bytes", "bytes")
 FREE = "MemoryDeallocation"
 
+#: The line and the stat by which values of hardware counters come (tsl/profiler/utils/xplane_schema.cc).
+COUNTER_LINE, COUNTER_VALUE = "_counters_", "counter_value"
+
 #: Marks of region borders in thread pools: zero long, over half of the events of a CPU file.
 DROPPED_INSTANTS = "ThreadpoolListener::"
 
@@ -44,6 +47,8 @@ _JAX = re.compile(r"py_xla|PjRt|Pjit|pjit|jit_|jax")
 
 def device_kind(line: str, name: str, details: set[str]) -> Kind:
     """The kind of an event on a device plane; ``details`` are those of the three ``*_DETAILS`` it has."""
+    if line == COUNTER_LINE:
+        return Kind.COUNTER
     if MEMCPY_DETAILS in details:
         return Kind.MEMCPY
     if MEMSET_DETAILS in details:

@@ -12,6 +12,7 @@ from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import annotation_times
 from stepscope.analysis.autograd import link_backward
 from stepscope.analysis.capture import merge
+from stepscope.analysis.device_counters import counter_values
 from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.gpu import gpus
 from stepscope.analysis.hlo_ops import hlo_operations, hlo_runs
@@ -76,7 +77,8 @@ from stepscope.summary.parts import (
     timeline_part,
     totals,
 )
-from stepscope.workers import Worker
+from stepscope.summary.units import counted_work, counters_part, units_part
+from stepscope.workers import Worker, programs_of
 
 DEVICE_FIELDS = ("id", "name", "sm_count", "memory_bytes")
 
@@ -174,6 +176,21 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     job = attempt("the job's times", job_times, steps, meta)
     cost = attempt("the profiler's overhead", overhead, live, steps, meta)
     gpu_list = attempt("device use", gpus, events, steps, runs)
+    work = attempt(
+        "counted work",
+        lambda e, g: counted_work(e, g, calls, compiled, devices, lambda: programs_of(worker)),
+        events,
+        gpu_list,
+    )
+    counted = attempt("hardware counters", counter_values, events)
+    units = attempt(
+        "device units",
+        lambda e, s, g: units_part(e, s, g, collectives, devices, work, counted),
+        events,
+        steps,
+        gpu_list,
+    )
+    counter_lists = attempt("hardware counters", counters_part, events, links, counted)
     precisions = attempt("precisions", precision, runs)
     summary = {
         "worker": worker.id,
@@ -194,6 +211,8 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "phase_total_ns": None if phases is None else totals(phases.ns, PHASES, phases.measured),
         "device_phases": device_phases_part(on_device),
         "gpu": plain(gpu_list),
+        "device_units": units,
+        "device_counters": counter_lists,
         "timeline_ns": timeline,
         "idle": idle,
         "activity_time_ns": fields_of(ActivityTime, sums),
