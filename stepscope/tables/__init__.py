@@ -1,5 +1,5 @@
 """The tables of one worker: kernels, operators, modules, memory operations, allocations, launches, annotations,
-operations that XLA compiled, and these as a tree.
+requests of inference and their batches, operations that XLA compiled, and these as a tree.
 
 Each has every occurrence as a row of its own, and groups of them. What a group shows is computed by the functions of
 ``stepscope.analysis`` that the summary is made of.
@@ -17,6 +17,7 @@ import numpy as np
 
 from stepscope.held import array_bytes
 from stepscope.schema import Device, Program
+from stepscope.tables.batches import BatchTable
 from stepscope.tables.allocations import AllocationTable
 from stepscope.tables.annotations import AnnotationTable
 from stepscope.tables.frame import Frame, Occurrences
@@ -28,6 +29,7 @@ from stepscope.tables.memory_operations import MemoryOperationTable
 from stepscope.tables.modules import ModuleTable
 from stepscope.tables.occurrences import row_of
 from stepscope.tables.operators import OperatorTable
+from stepscope.tables.requests import RequestTable
 from stepscope.tables.query import BadQuery, Query, select
 from stepscope.tables.source import Source
 from stepscope.timeline import Timeline
@@ -40,7 +42,7 @@ class Table(Protocol):
 
     def why_empty(self) -> str | None:
         """A word for why there are no rows, None where there are: no_window, no_device, no_operator, no_module,
-        no_memory_operation, no_allocation, no_launch, no_annotation, no_hlo."""
+        no_memory_operation, no_allocation, no_launch, no_annotation, no_request, no_batch, no_hlo."""
         ...
 
     @property
@@ -58,6 +60,8 @@ TABLES: dict[str, type[Any]] = {
     "memory": MemoryOperationTable,
     "allocations": AllocationTable,
     "launches": LaunchTable,
+    "requests": RequestTable,
+    "batches": BatchTable,
     "annotations": AnnotationTable,
     "hlo": HloTable,
     "hlo_profile": HloProfileTable,

@@ -20,6 +20,8 @@ from stepscope.analysis.operators import Calls, operator_calls
 from stepscope.analysis.order import coded
 from stepscope.analysis.queue_depth import QueueDepth, queue_depths
 from stepscope.analysis.queues import QueueOrder, queue_order
+from stepscope.analysis.request_parts import RequestParts, request_parts
+from stepscope.analysis.requests import Requests, find_requests
 from stepscope.analysis.select import device_of
 from stepscope.hlo.programs import Programs
 from stepscope.hlo.views import ProgramViews
@@ -105,6 +107,15 @@ class Source:
     @cached_property
     def allocators(self) -> list[Allocator] | None:
         return allocators(self.capture, self.owners)
+
+    @cached_property
+    def requests(self) -> Requests:
+        """Requests of inference."""
+        return find_requests(self.live, self.events)
+
+    @cached_property
+    def request_parts(self) -> RequestParts:
+        return request_parts(self.requests, self.links)
 
     @cached_property
     def hlo(self) -> HloWork:

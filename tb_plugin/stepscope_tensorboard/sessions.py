@@ -97,7 +97,7 @@ class Session:
         """The tables with what one of them needs, and a version of it: most need the deep windows only, which change
         rarely while a job runs."""
         timeline = self.timeline(worker)
-        lives = name == "annotations"
+        lives = name in ("annotations", "requests")
         version = str(timeline.version) if lives else f"w{sum(s.base < LIVE_BASE for s in timeline.segments())}"
         known = self._tables.get(lives)
         if known is None or known[0] != version:

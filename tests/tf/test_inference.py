@@ -7,8 +7,8 @@ import pytest
 from stepscope.runs import open_run
 from stepscope.summary import summarize_worker
 from stepscope.tables import Tables
-from stepscope.tables.query import Query
 from stepscope.timeline import Timeline
+from tests.tables.build import rows_of
 
 CLIENTS, EACH, ITEMS = 3, 4, 2
 
@@ -48,11 +48,6 @@ def worker(tf, tmp_path_factory):
     return worker
 
 
-def rows_of(worker, name, by):
-    tables = Tables(Timeline(worker))
-    return tables.frame(name, by).data.take(tables.order(name, by, Query())).to_pylist()
-
-
 def test_latency_and_its_parts(worker):
     found = summarize_worker(worker)["inference"]
     assert (found["source"], found["count"], found["deep"]) == ("annotation", CLIENTS * EACH, CLIENTS * EACH)
@@ -70,3 +65,24 @@ def test_batches(worker):
     assert found["padded_mean"] == 8
     assert found["padding_ratio"] == pytest.approx(1 - found["size_mean"] / 8)
     assert found["wait_ns"]["min"] >= 0
+
+
+def test_tables(worker):
+    """They add up to what the summary says."""
+    found = summarize_worker(worker)["inference"]
+    tables = Tables(Timeline(worker))
+    requests = rows_of(tables, "requests", "none")
+    assert sorted(row["id"] for row in requests) == sorted(map(str, range(CLIENTS * EACH)))
+    for row in requests:
+        assert (row["name"], row["items"], row["batches"]) == ("request", ITEMS, 1)
+        told = ("host_before", "batch_wait", "batch", "host", "host_after")
+        assert sum(row[f"{part}_ns"] for part in told) == row["dur_ns"]
+    [group] = rows_of(tables, "requests", "name")
+    assert (group["count"], group["p99_ns"]) == (found["count"], found["latency_ns"]["p99"])
+    assert group["batch_wait_ns"] == pytest.approx(found["batches"]["wait_ns"]["mean"])
+    batches = rows_of(tables, "batches", "none")
+    assert sum(row["tasks"] for row in batches) == CLIENTS * EACH
+    assert max(row["wait_ns"] for row in batches) == found["batches"]["wait_ns"]["max"]
+    [group] = rows_of(tables, "batches", "size")
+    assert (group["name"], group["count"]) == ("8 items", found["batches"]["count"])
+    assert group["padding_ratio"] == pytest.approx(found["batches"]["padding_ratio"])
