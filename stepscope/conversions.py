@@ -15,10 +15,15 @@ from stepscope.recorder import Recorder
 
 log = logging.getLogger("stepscope")
 
+#: Conversions that run at once. Windows may end sooner one after the other than a conversion takes, and each one needs
+#: a core and some hundred megabytes of memory.
+AT_ONCE = 2
 #: Seconds that a conversion gives way to a training that leaves no core idle, before it takes its share.
 PATIENCE_S = 20.0
 #: The same once the recording ends.
 _LAST_PATIENCE_S = 0.5
+#: Seconds between two looks whose turn it is, while the end waits for all.
+_TURN_S = 0.1
 #: Seconds of waiting after which the log says what is waited for.
 _SAY_AFTER_S = 3.0
 
@@ -28,7 +33,7 @@ class Conversions:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._running: list[Conversion] = []
+        self._running: list[Conversion] = []  # and those that wait for their turn
         self._ahead: Converter | None = None
         self._unused: list[Converter] = []
         self._last_number = 0
@@ -47,8 +52,8 @@ class Conversions:
     def ahead(self) -> Iterator[None]:
         """While a profiler stops: the process for its window starts already, and is ended if there is none."""
         folder = self._recorder.folder
-        if folder is not None:
-            with contextlib.suppress(OSError):  # ``start`` tries again, and tells
+        if folder is not None and self._has_turn():
+            with contextlib.suppress(OSError):  # ``begin`` tries again, and tells
                 self._ahead = Converter(folder.path)
         try:
             yield
@@ -62,13 +67,17 @@ class Conversions:
         self, trace: Path, window: Path, reason: Mapping[str, Any] | None, void_markers: Sequence[int] = ()
     ) -> Conversion:
         """See ``Conversion``."""
+        conversion = Conversion(trace, window, reason, void_markers)
         converter, self._ahead = self._ahead, None
-        conversion = Conversion(trace, window, reason, void_markers, converter)
+        if converter is not None or self._has_turn():
+            conversion.begin(converter)
+        else:
+            conversion.wait_for_turn()
         self._running.append(conversion)
         return conversion
 
     def finish(self, timeout_s: float) -> None:
-        """Wait for those that still run, ``timeout_s`` at most."""
+        """Wait for those that still run, ``timeout_s`` at most. Who waits for its turn then is taken over by others."""
         deadline = time.monotonic() + timeout_s
         with self._lock:
             if timeout_s and not self._wait(time.monotonic() + min(_LAST_PATIENCE_S, timeout_s)):
@@ -77,22 +86,33 @@ class Conversions:
                 log.warning("stepscope waits for the conversion of its deep windows, %.0f s at most.", timeout_s)
                 if not self._wait(deadline):
                     log.warning("stepscope waits no longer; the windows will be there when the conversion is done.")
-            self._collect()
 
     def _wait(self, deadline: float) -> bool:
-        return all(c.wait(max(0.0, deadline - time.monotonic())) for c in self._running)
+        while True:
+            self._collect()
+            if not self._running:
+                return True
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                return False
+            for conversion in [c for c in self._running if not c.waits][:1]:
+                conversion.wait(min(left_s, _TURN_S))
+
+    def _has_turn(self) -> bool:
+        begun = sum(conversion.running and not conversion.waits for conversion in self._running)
+        return begun + (self._ahead is not None) < AT_ONCE
 
     def _look(self) -> None:
         """For the writer thread."""
         if self._lock.acquire(blocking=False):
             try:
-                self._collect()
                 self._hurry(PATIENCE_S)
+                self._collect()
             finally:
                 self._lock.release()
 
     def _collect(self) -> None:
-        """Take note of those that have ended."""
+        """Take note of those that have ended, and begin those whose turn it is."""
         self._unused = [converter for converter in self._unused if converter.running]
         for conversion in [c for c in self._running if not c.running]:
             self._running.remove(conversion)
@@ -101,9 +121,12 @@ class Conversions:
                 log.warning("stepscope could not convert a deep window: %s", error)
                 kept = f"The trace is kept as {conversion.trace.name} in the worker's folder."
                 self._recorder.note("window_not_converted", f"{error.rstrip('.')}. {kept}")
+        for conversion in [c for c in self._running if c.waits]:
+            if self._has_turn():
+                conversion.begin()
 
     def _hurry(self, patience_s: float) -> None:
         for conversion in self._running[:]:
-            if conversion.gives_way and conversion.running and time.monotonic() - conversion.began >= patience_s:
+            if conversion.gives_way and conversion.running and time.monotonic() - conversion.came >= patience_s:
                 with contextlib.suppress(OSError):
                     conversion.hurry()

@@ -151,9 +151,32 @@ def _wait_for_work() -> None:
     import stepscope.store  # noqa: F401  two thirds of the time of a small window, while the profiler still stops
 
     line = sys.stdin.readline()
-    if line:
-        work = json.loads(line)
-        (finish if work["again"] else convert)(Path(work["trace"]), Path(work["folder"]), work["about"])
+    if not line:
+        return
+    work = json.loads(line)
+    trace = Path(work["trace"])
+    try:
+        (finish if work["again"] else convert)(trace, Path(work["folder"]), work["about"])
+    finally:
+        take_over(trace.parent, work["parent"])
+
+
+def waiting_note(folder: Path, window: str) -> Path:
+    """What tells of a trace in ``folder`` that waits for its turn to become ``window``."""
+    return folder / f".{window}.waiting.json"
+
+
+def take_over(folder: Path, parent: int) -> None:
+    """Convert what waits in ``folder`` for its turn, once ``parent``, which would have given it, has ended."""
+    for note in sorted(folder.glob(waiting_note(folder, "*").name)):
+        if os.getppid() == parent:
+            return
+        try:
+            work = json.loads(note.read_bytes())
+            note.unlink()
+            convert(Path(work["trace"]), Path(work["folder"]), work["about"])
+        except (StepscopeError, OSError, ValueError, KeyError) as error:  # another one was quicker, say
+            print(f"{note.name}: {error}", file=sys.stderr)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -25,6 +25,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from stepscope.convert import waiting_note
+
 _NICENESS = 10  # where there is no idle class
 #: A killed process of the idle class is seldom scheduled, too. It runs no code any more, and a longer wait of the
 #: writer thread would put more than the last second at stake.
@@ -102,31 +104,43 @@ class Conversion:
     Args:
         reason: why the window was taken, for ``window.header["stepscope"]["reason"]``; None where it was planned.
         void_markers: step markers that are no steps, by their place among the markers, if the trace does not tell.
-        converter: one that was started ahead.
 
-    Raises:
-        OSError: the child could not be started.
+    It waits until ``begin``. If this process ends before, another one's converter takes it over (``convert``).
     """
 
     def __init__(
-        self,
-        trace: Path,
-        folder: Path,
-        reason: Mapping[str, Any] | None = None,
-        void_markers: Sequence[int] = (),
-        converter: Converter | None = None,
+        self, trace: Path, folder: Path, reason: Mapping[str, Any] | None = None, void_markers: Sequence[int] = ()
     ) -> None:
         about = {"reason": reason, "void_markers": list(void_markers)}
         self.trace = trace
         self.folder = folder
-        self.began = time.monotonic()
+        self.came = time.monotonic()
         self.gives_way = True
         self._work = {
             "trace": str(trace.absolute()),
             "folder": str(folder.absolute()),
             "about": {name: told for name, told in about.items() if told},
+            "parent": os.getpid(),
         }
-        self._converter = converter or Converter(trace.parent)
+        self._note = waiting_note(trace.parent, folder.name)
+        self._converter: Converter | None = None
+        self._failure: str | None = None
+
+    def wait_for_turn(self) -> None:
+        """Leave a note beside the trace."""
+        with contextlib.suppress(OSError):  # no space for it: only what takes it over would miss it
+            self._note.write_text(json.dumps(self._work))
+
+    def begin(self, converter: Converter | None = None) -> None:
+        """In ``converter``, which was started ahead, or in one of its own."""
+        try:
+            self._converter = converter or Converter(self.trace.parent, self.gives_way)
+        except OSError as error:
+            self._failure = str(error)
+            return
+        finally:
+            with contextlib.suppress(OSError):
+                self._note.unlink()
         self._converter.tell({**self._work, "again": False})
 
     def hurry(self) -> None:
@@ -135,23 +149,33 @@ class Conversion:
         Raises:
             OSError: that could not be started; the first one goes on.
         """
-        first, self._converter = self._converter, Converter(self.trace.parent, gives_way=False)
+        first = self._converter
+        if first is not None:
+            self._converter = Converter(self.trace.parent, gives_way=False)
         self.gives_way = False
-        first.end()
-        first.wait(_END_S)
-        self._converter.tell({**self._work, "again": True})
+        if first is not None:
+            first.end()
+            first.wait(_END_S)
+            assert self._converter is not None
+            self._converter.tell({**self._work, "again": True})
+
+    @property
+    def waits(self) -> bool:
+        """For its turn."""
+        return self._converter is None and self._failure is None
 
     @property
     def running(self) -> bool:
-        return self._converter.running
+        """Whether it has not ended, be it that it waits."""
+        return self.waits or (self._converter is not None and self._converter.running)
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for its end; False if it still runs after ``timeout_s``."""
-        return self._converter.wait(timeout_s)
+        """Wait for its end once it has begun; False if it still runs after ``timeout_s``."""
+        return self._converter is None or self._converter.wait(timeout_s)
 
     def error(self) -> str | None:
         """Why it failed. None while it runs or went well."""
-        return self._converter.error()
+        return self._failure if self._converter is None else self._converter.error()
 
 
 def _give_way(process: int) -> None:

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from stepscope.conversions import Conversions
-from stepscope.convert import convert, finish, main
+from stepscope.convert import convert, finish, main, take_over
 from stepscope.converter import Conversion, Converter
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
@@ -50,6 +50,7 @@ def test_it_runs_in_a_process_that_the_working_directory_cannot_mislead(worker, 
     (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
     monkeypatch.chdir(tmp_path)
     conversion = Conversion(trace, worker.new_window())
+    conversion.begin()
     assert conversion.wait(300)
     assert conversion.error() is None
     assert not conversion.running
@@ -75,7 +76,8 @@ def test_one_that_was_started_ahead_waits_for_its_trace(worker):
     converter = Converter(worker.path)
     trace = worker.path / ".000001.pt.trace.json"
     TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
-    conversion = Conversion(trace, worker.new_window(), converter=converter)
+    conversion = Conversion(trace, worker.new_window())
+    conversion.begin(converter)
     assert conversion.wait(300)
     assert conversion.error() is None
     assert steps_of(read_window(worker.windows()[0])) == [5]
@@ -93,6 +95,7 @@ def test_one_that_hurries_is_a_process_like_all_others(worker):
     trace = worker.path / ".000001.pt.trace.json"
     TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
     conversion = Conversion(trace, worker.new_window())
+    conversion.begin()
     conversion.hurry()
     assert not conversion.gives_way
     if hasattr(os, "SCHED_IDLE"):
@@ -126,6 +129,54 @@ def test_one_that_gets_no_core_hurries_in_the_end(tmp_path, monkeypatch, at_end)
         recorder.stop()
     assert steps_of(read_window(window)) == [5]
     assert not recorder.meta["notes"]
+
+
+def test_more_of_them_than_run_at_once_wait_for_their_turn(tmp_path, monkeypatch):
+    monkeypatch.setattr("stepscope.conversions.AT_ONCE", 1)
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
+    recorder.start()
+    try:
+        conversions = Conversions(recorder)
+        windows, started = [], []
+        for step in (5, 6):
+            windows.append(conversions.next_window())
+            trace = recorder.folder.path / f".{windows[-1].name}.pt.trace.json"
+            TraceBuilder().step(step, 0, 100).write(trace)
+            with conversions.ahead():
+                started.append(conversions._ahead)
+                if step == 5:
+                    os.kill(started[0].pid, signal.SIGSTOP)
+                conversion = conversions.start(trace, windows[-1], None)
+        assert started[1] is None
+        assert conversion.waits
+        assert conversion.running
+        recorder.flush()  # the writer thread looks, and there is no place yet
+        assert conversion.waits
+        os.kill(started[0].pid, signal.SIGCONT)
+        conversions.finish(300)
+    finally:
+        recorder.stop()
+    assert [steps_of(read_window(window)) for window in windows] == [[5], [6]]
+    assert not list(recorder.folder.path.glob(".0*"))
+    assert not recorder.meta["notes"]
+
+
+def test_what_waits_when_the_training_ends_is_taken_over(worker):
+    traces = []
+    for step in (5, 6):
+        traces.append(worker.path / f".00000{step}.pt.trace.json")
+        TraceBuilder().step(step, 0, 100).step(step + 2, 200, 10).write(traces[-1])
+        folder = worker.path / "windows" / f"00000{step}"
+        Conversion(traces[-1], folder, {"why": "on_demand"}, [1]).wait_for_turn()
+    take_over(worker.path, parent=os.getppid())
+    assert worker.windows() == []  # it lives, and is to give them their turn
+    traces[0].unlink()  # another process has just begun, or it is lost
+    take_over(worker.path, parent=-1)
+    (folder,) = worker.windows()
+    window = read_window(folder)
+    assert steps_of(window) == [6]
+    assert window.header["stepscope"]["reason"] == {"why": "on_demand"}
+    assert not list(worker.path.glob(".0*"))
 
 
 def test_one_without_work_is_ended(tmp_path):
@@ -163,6 +214,7 @@ def test_a_file_that_is_no_trace_stays_and_says_so(worker):
     trace = worker.path / ".000001.pt.trace.json"
     trace.write_text("no trace")
     conversion = Conversion(trace, worker.new_window())
+    conversion.begin()
     assert conversion.wait(300)
     assert str(trace) in conversion.error()
     assert trace.exists()
