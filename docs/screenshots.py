@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 from urllib.request import urlopen
 
-from playwright.sync_api import Browser, FrameLocator, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, FrameLocator, Page, Playwright, expect, sync_playwright
 
 IMAGES = Path(__file__).resolve().parent / "images"
 SIZES = {1280: 800, 1920: 1080, 2560: 1300}
@@ -83,7 +83,7 @@ def shoot(page: Page, view: str, address: str, file: Path) -> None:
     page.goto("about:blank")  # only the hash differs between the views: make it a new load
     page.goto(address, wait_until="networkidle")
     page.frame_locator("iframe").get_by_role("tab").first.wait_for(timeout=30_000)
-    page.frame_locator("iframe").locator(".progress").wait_for(state="hidden", timeout=300_000)  # of a first import
+    expect(page.frame_locator("iframe").locator(".progress")).to_have_count(0, timeout=300_000)  # of a first import
     page.wait_for_timeout(SETTLE_MS)
     if view == "compare-tree":
         into_tree(page.frame_locator("iframe"))

@@ -29,8 +29,11 @@ def told(headline: Sequence[Quantity], parts: Mapping[str, Parts], work: Mapping
         sentence = f"B's step takes as long as A's: {fmt.time(step.b)} and {fmt.time(step.a)} (median)"
         return {"verdict": "equal", "sentence": sentence, "mostly": []}
     verdict = "slower" if step.difference > 0 else "faster"
+    much, times = f" ({fmt.percent(share)})", ""
+    if step.b >= 2 * step.a > 0:  # 1132 % slower is hard to picture
+        much, times = "", f", {step.b / step.a:.3g} times as long"
     sentence = (
-        f"B's step is {fmt.time(abs(step.difference))} ({fmt.percent(share)}) {verdict} than A's: "
+        f"B's step is {fmt.time(abs(step.difference))}{much} {verdict} than A's{times}: "
         f"{fmt.time(step.b)} instead of {fmt.time(step.a)} (median)"
     )
     return {"verdict": verdict, "sentence": sentence, "mostly": _mostly(step.difference, parts, work)}

@@ -79,7 +79,7 @@ def _device_bound(case: Case) -> Bound:
     share, whole = fmt.percent(shares[most]), basis.what
     if most == "kernel":
         kernel = _largest([k for k in case.rows("kernels") if k["kind"] == "compute"], "name", "total_ns")
-        largest = f"; the largest is {kernel} of the kernel time" if kernel else ""
+        largest = f"; the largest is {kernel} of the compute kernels' time" if kernel else ""
         if operation := _largest(case.hlo, "op", "self_ns"):
             largest = f"; the largest HLO operation is {operation} of the time of all"
         return Bound("device", f"GPU-bound: kernels cover {share} of the {whole}{largest}.")

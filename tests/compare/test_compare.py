@@ -86,6 +86,12 @@ def test_the_sentence_names_what_stands_out(before: Side, after: Side) -> None:
     assert (equal["verdict"], equal["mostly"]) == ("equal", [])
 
 
+def test_a_step_many_times_as_long_is_not_told_in_percent(before: Side, tmp_path: Path) -> None:
+    found = compare(before, traced(tmp_path / "slow", 2, [("gemm", 6000)], step_us=125_000))
+    told = "B's step is 115 ms slower than A's, 12.5 times as long: 125 ms instead of 10.0 ms (median)"
+    assert found["sentence"] == told
+
+
 def test_a_worker_beside_itself_differs_in_nothing(before: Side) -> None:
     found = compare(before, before)
     assert {q["difference"] for q in found["headline"]} <= {0, None}

@@ -17,7 +17,8 @@ def test_a_healthy_training_has_no_finding_but_its_largest_kernel_and_is_gpu_bou
     told = verdict(found.findings, [found.bound])
     assert (told.severity, told.rule, told.bound.by) == ("ok", None, "device")
     assert told.sentence == (
-        "GPU-bound: kernels cover 96.0 % of the step time; the largest is gemm_bf16 with 100.0 % of the kernel time."
+        "GPU-bound: kernels cover 96.0 % of the step time; "
+        "the largest is gemm_bf16 with 100.0 % of the compute kernels' time."
     )
 
 

@@ -4,9 +4,10 @@ import type { SeriesUnit } from "./api";
 
 export const DASH = "—";
 
-/** Three significant digits, without an exponent: 1234 -> "1,234", 12.34 -> "12.3", 1.2 -> "1.20". */
+/** Three significant digits, without an exponent: 1234 -> "1,234", 12.34 -> "12.3", 1.2 -> "1.20", 0 -> "0". */
 export function digits(value: number): string {
   const size = Math.abs(value);
+  if (size === 0) return "0";
   if (size >= 100) return Math.round(value).toLocaleString("en-US");
   if (size >= 10) return value.toFixed(1);
   return value.toFixed(2);

@@ -161,13 +161,26 @@ export function kindColor(theme: Theme, kind: number): string {
   return KIND_COLORS[theme][kind] ?? KIND_COLORS[theme][Kind.OTHER];
 }
 
-/** Lines of the resource curves, by group of series; the order is that of first appearance. */
 /** The place of the first GPU in SERIES_COLORS: the green of kernels. */
 export const GPU_COLOR = 1;
 
+/** The places in SERIES_COLORS of the directions of copies, wherever they are shown; and of one that is not told. */
+export const COPY_COLORS: Record<string, number> = { HtoD: 0, DtoH: 3, DtoD: 5, PtoP: 7 };
+export const OTHER_COPY_COLOR = 6;
+
+/** Lines of the resource curves, by group of series; the order is that of first appearance. */
 export const SERIES_COLORS: Record<Theme, readonly string[]> = {
   light: ["#17669a", "#00785a", "#a64b00", "#885ce0", "#ac1c98", "#8a6100", "#5b6b7f", "#0b7c8f"],
   dark: ["#6aa6f5", "#72c1a4", "#e07a3c", "#a98af0", "#d66ba5", "#d9bf45", "#8f9aa6", "#7be5e6"],
 };
+
+/** Copies of a direction, or fills (null); the n-th kind of the same one in a shade of its colour. */
+export function memoryOperationColor(theme: Theme, direction: string | null, nth: number): string {
+  const base =
+    direction === null
+      ? ACTIVITY_COLORS[theme].memset
+      : SERIES_COLORS[theme][COPY_COLORS[direction] ?? OTHER_COPY_COLOR];
+  return shade(base, theme, 2 * nth);
+}
 
 export const seriesColor = (theme: Theme, at: number): string => SERIES_COLORS[theme][at % SERIES_COLORS[theme].length];

@@ -56,6 +56,29 @@ test("modules made the same way are one box, and so are the ones inside", () => 
   assert.deepEqual(linear.path, ["Net_0", "Layer_0–1", "Linear_0–1"]);
 });
 
+test("the range of modules made in pairs ends at the last of the last pair", () => {
+  const rows = [0, 1, 2].flatMap((i) => [
+    row(`Layer_${i}`, 2),
+    row(`Layer_${i}/Norm_${2 * i}`, 1),
+    row(`Layer_${i}/Norm_${2 * i + 1}`, 1),
+  ]);
+  const [norm] = grouped(flameOf(rows, "device").root).children[0].children;
+  assert.deepEqual([norm.name, norm.count, norm.ns], ["Norm_0–5", 6, 6]);
+});
+
+test("modules that only their place names stay apart from their siblings", () => {
+  const rows = [0, 1].flatMap((i) => [row(`${i}`, 3), row(`${i}/${i}.0`, 2), row(`${i}/${i}.1`, 1)]);
+  const [block] = grouped(flameOf(rows, "device").root).children;
+  assert.equal(block.name, "0–1");
+  assert.deepEqual(
+    block.children.map((node) => [node.name, node.ns]),
+    [
+      ["0–1.0", 4],
+      ["0–1.1", 2],
+    ],
+  );
+});
+
 test("modules with the same name but other insides stay apart", () => {
   const rows = [row("A_0", 5), row("A_0/B_0", 5), row("A_1", 5)];
   assert.deepEqual(

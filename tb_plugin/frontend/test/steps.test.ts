@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutOf, niceCeiling } from "../src/charts/scale";
+import { cutOf, niceCeiling, partsOf } from "../src/charts/scale";
 import { barAt, clampBars, pixelOf, positionAt } from "../src/charts/step-bars";
 import { deepRuns, nearestStep, stepAxis } from "../src/charts/step-time";
 import { ACTIVITIES } from "../src/kinds";
@@ -73,6 +73,11 @@ test("axis ends are round and not below the highest bar", () => {
   assert.equal(niceCeiling(157), 200);
   assert.equal(niceCeiling(101), 150);
   assert.equal(niceCeiling(0), 1);
+});
+
+test("the marks of an axis are round", () => {
+  const marks = [100, 1.5e9, 2e6, 250, 3e6, 40, 5e3, 6e7, 8e8].map((top) => top / partsOf(top));
+  assert.deepEqual(marks, [20, 5e8, 5e5, 50, 1e6, 10, 1e3, 2e7, 2e8]);
 });
 
 test("one very long step is cut off, a few long ones are not", () => {

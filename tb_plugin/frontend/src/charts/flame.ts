@@ -43,9 +43,13 @@ export function flameOf(modules: readonly ModuleRow[], measure: Measure): { root
 /** What modules of a class have in common: Linear_0, Linear_1 and the group Linear_0–11. */
 export const stem = (name: string) => name.replace(/\d+(–\d+)?/g, "#");
 
-/** What modules have in common that are made the same way: their names without numbers, and those below them. */
+/**
+ * What modules have in common that are made the same way: their names without numbers, and those below them. One that
+ * only a number names, such as "features.3", and that has nothing below it may be anything: its place tells it apart.
+ */
 function shape(node: Flame): string {
-  return `${stem(node.name)}(${node.children.map(shape).join()})`;
+  const place = node.children.length === 0 && /(?:^|\.)(\d+)$/.exec(node.name);
+  return `${stem(node.name)}${place ? place[1] : ""}(${node.children.map(shape).join()})`;
 }
 
 /** The same tree with siblings of the same shape as one box: "Layer_0–31", 32 modules. */
@@ -82,12 +86,13 @@ function mergedOrOne(same: readonly Flame[]): Flame {
   return same.every((node) => node.name === same[0].name) ? { ...one, name: same[0].name } : one;
 }
 
-/** "Layer_0" to "Layer_31" are "Layer_0–31"; names with other differences keep the first one. */
+/** "Layer_0" to "Layer_31" are "Layer_0–31", and so are "Layer_0–1" to "Layer_30–31"; names with other differences
+ * keep the first one. */
 function groupName(names: readonly string[]): string {
-  const parts = names.map((name) => name.split(/(\d+)/));
+  const parts = names.map((name) => name.split(/(\d+(?:–\d+)?)/));
   const differing = parts[0].flatMap((_, i) => (parts.some((part) => part[i] !== parts[0][i]) ? [i] : []));
   if (differing.length !== 1) return names[0];
-  const numbers = parts.map((part) => Number(part[differing[0]]));
+  const numbers = parts.flatMap((part) => part[differing[0]].split("–").map(Number));
   const range = `${Math.min(...numbers)}–${Math.max(...numbers)}`;
   return parts[0].map((part, i) => (i === differing[0] ? range : part)).join("");
 }

@@ -11,6 +11,13 @@ export function niceCeiling(value: number): number {
   return 10 * power;
 }
 
+/** Into how many equal parts the marks divide an axis up to a `niceCeiling`, so that all of them are round. */
+export function partsOf(top: number): number {
+  const round = (value: number) => [1, 2, 5, 10].some((one) => Math.abs(value - one) < 1e-6);
+  const mantissa = top / 10 ** Math.floor(Math.log10(top) + 1e-9);
+  return [4, 5, 3].find((parts) => round((mantissa / parts) * (mantissa < parts ? 10 : 1))) ?? 4;
+}
+
 export interface Cut {
   top: number; // ns where the axis ends
   above: number; // steps that reach beyond it

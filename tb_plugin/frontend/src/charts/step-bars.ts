@@ -6,7 +6,7 @@ import type { Range } from "../dashboard/view";
 import { axisDuration } from "../format";
 import { CANVAS, type Theme } from "../palette";
 import { CHART_COLORS, CHART_FONT } from "./echarts";
-import { niceCeiling } from "./scale";
+import { niceCeiling, partsOf } from "./scale";
 
 export const AXIS_LEFT = 64;
 export const AXIS_BOTTOM = 22;
@@ -140,7 +140,7 @@ function drawScale(
   w: number,
   colors: { line: string; faint: string },
 ): void {
-  const marks = !share && top / 10 ** Math.floor(Math.log10(top)) === 1.5 ? 3 : 4;
+  const marks = share ? 4 : partsOf(top);
   ctx.textAlign = "right";
   for (let i = 0; i <= marks; i += 1) {
     const value = (top * i) / marks;

@@ -6,6 +6,7 @@ import { count, DASH, digits, duration, exact, plural } from "../format";
 import { JOINED, type Joined } from "../hash";
 import { brief } from "../names";
 import { adjust, navigate, part } from "../state";
+import { Mid } from "../table/mid";
 import { Card } from "../ui/card";
 import { signed } from "../ui/delta";
 import { Icon } from "../ui/icons";
@@ -189,11 +190,14 @@ function columnsOf(rows: readonly JoinedRow[], of: Joined): Column[] {
       key: "name",
       label: of === "tree" ? "Module" : LABELS[of].slice(0, -1),
       value: (i) => rows[i].name,
-      cell: (i) => (
-        <span class={rows[i].level?.opens ? "compare-opens" : ""}>
-          <bdi>{brief(rows[i].name)}</bdi>
-        </span>
-      ),
+      cell: (i) =>
+        rows[i].level?.opens ? (
+          <span class="compare-opens">
+            <bdi>{brief(rows[i].name)}</bdi>
+          </span>
+        ) : (
+          <Mid text={brief(rows[i].name)} />
+        ),
       hint: (i) => rows[i].name,
     },
     {

@@ -5,7 +5,7 @@ import { useState } from "preact/hooks";
 import type { SummaryAnswer } from "../api";
 import { summary } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { bytes, calendar, clock, count, DASH, duration, exact, percent, plural } from "../format";
+import { bytes, calendar, clock, count, duration, exact, percent, plural } from "../format";
 import { Card, saveText, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
@@ -241,7 +241,7 @@ function Trusting({ answer, data }: { answer: SummaryAnswer; data: DataAnswer })
       ["Stalls for deep windows", duration(overhead.stall_ns), "The training stood still while a window was saved."],
     );
   } else {
-    rows.push(["Profiler's overhead", DASH, "Known of stepscope's own recordings only."]);
+    rows.push(["Profiler's overhead", "not told by a trace", "Known of stepscope's own recordings only."]);
   }
   return (
     <Card title="Clock and overhead" testId="clock">

@@ -2,9 +2,10 @@
 
 import type { JSX } from "preact";
 import type { MemoryOperationRow, WorkerSummary } from "../api";
+import { textOn } from "../color";
 import { DEFINITIONS } from "../definitions";
 import { bytes, count, duration, exact, percent, plural, rate } from "../format";
-import { ACTIVITY_COLORS, SERIES_COLORS } from "../palette";
+import { ACTIVITY_COLORS, memoryOperationColor, type Theme } from "../palette";
 import { theme } from "../state";
 import { partsData, StackedBar, type Part } from "../ui/bar";
 import { Card, type CardData } from "../ui/card";
@@ -57,6 +58,16 @@ export function operationName(row: MemoryOperationRow): string {
   return ends ? `${what} (${ends})` : what;
 }
 
+function colorsOf(rows: readonly MemoryOperationRow[], theme: Theme): string[] {
+  const seen = new Map<string | null, number>();
+  return rows.map((row) => {
+    const direction = row.operation === "memset" ? null : (row.direction ?? "unknown");
+    const nth = seen.get(direction) ?? 0;
+    seen.set(direction, nth + 1);
+    return memoryOperationColor(theme, direction, nth);
+  });
+}
+
 /** Copies and fills by direction and memory; nothing where there are none. */
 export function MemoryOperations({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   const rows = worker.memory_operations ?? [];
@@ -64,7 +75,7 @@ export function MemoryOperations({ worker }: { worker: WorkerSummary }): JSX.Ele
   const total = rows.reduce((sum, row) => sum + row.time_ns, 0);
   const calls = rows.reduce((sum, row) => sum + row.count, 0);
   const share = (row: MemoryOperationRow) => (total > 0 ? row.time_ns / total : null);
-  const colors = SERIES_COLORS[theme.value];
+  const colors = colorsOf(rows, theme.value);
   const data = (): CardData => ({
     columns: [
       { label: "Operation", unit: "text" },
@@ -91,9 +102,11 @@ export function MemoryOperations({ worker }: { worker: WorkerSummary }): JSX.Ele
             <div
               key={i}
               class="stack-part"
-              style={{ flexGrow: row.time_ns / total, background: colors[i % colors.length] }}
+              style={{ flexGrow: row.time_ns / total, background: colors[i], color: textOn(colors[i]) }}
               title={`${operationName(row)}: ${percent(share(row))}`}
-            />
+            >
+              {row.time_ns / total > 0.09 && <span>{percent(row.time_ns / total)}</span>}
+            </div>
           ))}
         </div>
       )}
@@ -112,7 +125,7 @@ export function MemoryOperations({ worker }: { worker: WorkerSummary }): JSX.Ele
             {rows.map((row, i) => (
               <tr key={i}>
                 <th scope="row">
-                  <span class="swatch" style={{ background: colors[i % colors.length] }} />
+                  <span class="swatch" style={{ background: colors[i] }} />
                   {operationName(row)}
                 </th>
                 <td class="num" title={exact(row.time_ns)} data-testid="memory-operation-time" data-ns={row.time_ns}>

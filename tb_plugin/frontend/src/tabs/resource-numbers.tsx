@@ -15,7 +15,7 @@ const METRICS: Record<string, [label: string, unit: Unit]> = {
   iowait: ["I/O wait", "ratio"],
   process_cpu: ["Training process, cores busy", "number"],
   process_context_switches: ["Context switches a second", "number"],
-  process_migrations: ["Moves to another core a second", "number"],
+  process_migrations: ["Moves between cores a second", "number"],
   process_page_faults: ["Page faults a second", "number"],
   process_cycles: ["Cycles a second", "number"],
   process_instructions: ["Instructions a second", "number"],
@@ -99,7 +99,7 @@ function rowsOf(told: Record<string, Record<string, ResourceRow>> | null): Row[]
 
 function columnsOf(rows: readonly Row[]): Column[] {
   return [
-    { key: "label", label: "Metric", width: 220, value: (i) => rows[i].label, cell: (i) => rows[i].label },
+    { key: "label", label: "Metric", width: 240, value: (i) => rows[i].label, cell: (i) => rows[i].label },
     ...COLUMNS.map(
       ([key, label, title]): Column => ({
         key,

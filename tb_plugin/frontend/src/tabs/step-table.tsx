@@ -96,7 +96,7 @@ function columnsOf(pages: StepPages, by: By, parts: readonly Part[]): Column[] {
     {
       key: "label",
       label: "Marker",
-      width: 150,
+      width: 140,
       value: (row) => read(row, (page, i) => page.label[i]),
       cell: (row) => (
         <>

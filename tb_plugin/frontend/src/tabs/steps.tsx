@@ -186,7 +186,8 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
           <div class="card-head">
             <h3>{range ? "Selected steps" : "Steps"}</h3>
             <span class="card-note">
-              {plural(statistics.steps, "step")}. Click one to compare it with the usual one.
+              {plural(statistics.steps, "step")}
+              {statistics.steps > 1 && ". Click one to compare it with the usual one."}
             </span>
           </div>
           <StepTable paged={paged} total={statistics.steps} by={by} parts={parts} onOpen={choose} />

@@ -1,7 +1,7 @@
 // The curves of devices' work: their means in bins as wide as the pixels of the view, for the lanes in sight.
 
 import type { LaneInfo, Series, WorkAnswer } from "../api";
-import { GPU_COLOR } from "../palette";
+import { COPY_COLORS, GPU_COLOR, OTHER_COPY_COLOR } from "../palette";
 import type { Curve } from "./curves";
 import { contains, intersect, span, type Range } from "./viewport";
 
@@ -17,16 +17,8 @@ interface Held extends Range {
 
 /** So much finer than a pixel bins may be: those of a few are still told apart from their mean. */
 const FINEST = 0.5;
-/** The colours by series; directions of copies have theirs wherever they are shown. */
-const COLORS: Record<string, number> = {
-  busy: GPU_COLOR,
-  sm_efficiency: 2,
-  "copies HtoD": 0,
-  "copies DtoH": 3,
-  "copies DtoD": 5,
-  "copies PtoP": 7,
-};
-const OTHER_COLOR = 6;
+const COLORS: Record<string, number> = { busy: GPU_COLOR, sm_efficiency: 2 };
+const colorOf = (series: string) => COLORS[series] ?? COPY_COLORS[series.replace("copies ", "")] ?? OTHER_COPY_COLOR;
 
 export class WorkCurves {
   private overview: Held | null = null; // the latest that covers the whole trace
@@ -65,7 +57,7 @@ export class WorkCurves {
     const lanes = new Map<number, Curve[]>(request.lanes.map((lane) => [lane, []]));
     for (const { lane, mean, why, definition, ...about } of answer.series) {
       const series: Series = { ...about, group: "", t: why ? [] : t, mean, min: mean, max: mean };
-      const color = COLORS[about.id] ?? OTHER_COLOR;
+      const color = colorOf(about.id);
       lanes.get(lane)?.push({ series, max: 0, color, meanNs: nsPerBin, why, definition });
     }
     this.detail = { t0: answer.t0, t1: answer.t1, nsPerBin, lanes };
