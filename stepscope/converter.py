@@ -19,15 +19,14 @@ import site
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from stepscope.child import Child
 from stepscope.convert import waiting_note
 
-_NICENESS = 10  # where there is no idle class
 #: A killed process of the idle class is seldom scheduled, too. It runs no code any more, and a longer wait of the
 #: writer thread would put more than the last second at stake.
 _END_S = 0.5
@@ -37,7 +36,7 @@ _OUT_OF_REACH: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 
 _NOT_FOR_CHILD = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME", "CUDA_INJECTION64_PATH")
 
 
-class Converter:
+class Converter(Child):
     """A child that waits for its work. End it if there is none.
 
     Args:
@@ -49,19 +48,18 @@ class Converter:
     """
 
     def __init__(self, folder: Path, gives_way: bool = True) -> None:
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
-        self._process: subprocess.Popen[bytes] = subprocess.Popen(
+        super().__init__(
             [sys.executable, "-m", "stepscope.convert"],
+            "the converter",
+            subprocess.PIPE,
             cwd=folder,
             env=child_environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
             **_OUT_OF_REACH,
         )
-        self.pid = self._process.pid
         if gives_way:
-            _give_way(self.pid)
+            self.lower_priority()  # where there is no idle class
+            with contextlib.suppress(OSError, AttributeError):  # not Linux
+                os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
 
     def tell(self, work: Mapping[str, Any]) -> None:
         """What it has to do. Where it does not listen any more, ``error`` says why."""
@@ -76,26 +74,6 @@ class Converter:
         self._process.kill()
         with contextlib.suppress(OSError):
             self._process.stdin.close()
-
-    @property
-    def running(self) -> bool:
-        return self._process.poll() is None
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait for its end; False if it still runs after ``timeout_s``."""
-        try:
-            self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
-
-    def error(self) -> str | None:
-        """Why it failed: its last line on standard error. None while it runs or went well."""
-        if self._process.poll() in (None, 0):
-            return None
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"the converter ended with code {self._process.returncode}"
 
 
 class Conversion:
@@ -176,14 +154,6 @@ class Conversion:
     def error(self) -> str | None:
         """Why it failed. None while it runs or went well."""
         return self._failure if self._converter is None else self._converter.error()
-
-
-def _give_way(process: int) -> None:
-    with contextlib.suppress(OSError, AttributeError):  # a system without priorities
-        niceness = os.getpriority(os.PRIO_PROCESS, process)
-        os.setpriority(os.PRIO_PROCESS, process, min(19, niceness + _NICENESS))
-    with contextlib.suppress(OSError, AttributeError):  # not Linux
-        os.sched_setscheduler(process, os.SCHED_IDLE, os.sched_param(0))
 
 
 def child_environment() -> dict[str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from stepscope import cache
 from stepscope_tensorboard.answers import Cancelled, Pending, Problem, isolated
-from stepscope_tensorboard.child import Child
+from stepscope_tensorboard.child import PathWork
 
 #: Imports that run at once; more wait.
 _AT_ONCE = 2
@@ -29,7 +29,7 @@ class Imports:
     def __init__(self, wait_s: float = _WAIT_S) -> None:
         self._wait_s = wait_s
         self._lock = threading.Lock()
-        self._running: dict[tuple[str, int, int], Child] = {}
+        self._running: dict[tuple[str, int, int], PathWork] = {}
         self._failed: dict[tuple[str, int, int], tuple[str, float]] = {}
         self._cancelled: set[Path] = set()
 
@@ -55,24 +55,25 @@ class Imports:
             if time.monotonic() < due:
                 raise Problem(422, sentence)
             if key not in self._running:
-                if sum(child.runs for child in self._running.values()) >= _AT_ONCE:
+                if sum(child.running for child in self._running.values()) >= _AT_ONCE:
                     raise Pending(
                         f"Waiting to import {isolated(path.name)}: other files are being imported.", can_cancel=True
                     )
-                self._running[key] = Child(_IMPORT, path)
+                self._running[key] = PathWork(_IMPORT, path)
             child = self._running[key]
         if not child.wait(self._wait_s):
             raise Pending(f"Importing {isolated(path.name)} ({stat.st_size / 1e6:.1f} MB).", can_cancel=True)
+        why = child.error()
         with self._lock:
             self._raise_if_cancelled(path)
             self._running.pop(key, None)
-            if child.error is None:
+            if why is None:
                 self._failed.pop(key, None)
             else:
                 rest_s = min(max(_REST_S, _REST_FACTOR * child.took_s), _LONGEST_REST_S)
-                self._failed[key] = (child.error, time.monotonic() + rest_s)
-        if child.error:
-            raise Problem(422 if os.path.exists(path) else 404, child.error)
+                self._failed[key] = (why, time.monotonic() + rest_s)
+        if why:
+            raise Problem(422 if os.path.exists(path) else 404, why)
 
     def cancel(self, path: Path) -> None:
         """End the import of the file, and begin none until ``resume``. What it wrote goes with it."""

@@ -17,7 +17,7 @@ from stepscope.summary.rollup import Rollup, empty_rollup
 from stepscope.summary.unreadable import unreadable_worker
 from stepscope.workers import Worker
 from stepscope_tensorboard.answers import Cancelled, Pending, Problem, isolated
-from stepscope_tensorboard.child import Child
+from stepscope_tensorboard.child import PathWork
 
 #: How long a request waits for rollups before it answers that they are being made.
 _WAIT_S = 2.0
@@ -48,7 +48,7 @@ class RunRollups:
         self._lock = threading.Lock()
         self._loaded: OrderedDict[str, dict[str, tuple[str | None, Rollup]]] = OrderedDict()
         self._whole: dict[str, WholeRun] = {}
-        self._running: dict[str, Child] = {}
+        self._running: dict[str, PathWork] = {}
         self._due: dict[str, float] = {}
         self._cancelled: set[str] = set()
 
@@ -123,7 +123,7 @@ class RunRollups:
                     return False
                 if time.monotonic() < self._due.get(run.id, 0.0):
                     return False
-                child = self._running[run.id] = Child(build.__name__, run.path)
+                child = self._running[run.id] = PathWork(build.__name__, run.path)
         if not child.wait(self._wait_s if must_wait else 0.0):
             return False
         with self._lock:
@@ -131,8 +131,9 @@ class RunRollups:
                 return False
             self._running.pop(run.id, None)
             self._due[run.id] = time.monotonic() + max(_REST_S, _REST_FACTOR * child.took_s)
-        if child.error and must_wait:
-            raise Problem(422, child.error)
+        error = child.error()
+        if error and must_wait:
+            raise Problem(422, error)
         return True
 
     def _as_whole(self, run: Run, rollups: list[Rollup], states: list[str | None], stale: int) -> WholeRun:
