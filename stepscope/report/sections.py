@@ -129,6 +129,38 @@ def tf_data(worker: dict[str, Any]) -> list[str]:
     return [*lines, f"  * slowest. {found['advice']}"] if found["advice"] else lines
 
 
+def inference(worker: dict[str, Any]) -> list[str]:
+    """Requests and what they took, and the batches that they waited for."""
+    found = worker["inference"]
+    if found is None:
+        return []
+    rate = "" if found["requests_per_s"] is None else f", {found['requests_per_s']:,.1f}/s"
+    in_flight = "" if found["in_flight"] is None else f", {found['in_flight']:.2f} in flight"
+    rows = [["", "mean", "p50", "p90", "p99", "longest"], ["latency", *_spread(found["latency_ns"])]]
+    batches = found["batches"]
+    if batches is not None:
+        if batches["wait_ns"] is not None:
+            rows.append(["wait for a batch", *_spread(batches["wait_ns"])])
+        rows.append(["batch", *_spread(batches["duration_ns"])])
+    lines = [f"  {fmt.count(found['count'], 'request')}{rate}{in_flight}", *fmt.table(rows, right=(1, 2, 3, 4, 5))]
+    if batches is not None and batches["size_mean"] is not None:
+        padding = "" if batches["padding_ratio"] is None else f", {fmt.percent(batches['padding_ratio'])} padding"
+        lines.append(
+            f"  {fmt.count(batches['count'], 'batch', 'batches')} of {batches['size_mean']:.2f} items{padding}"
+        )
+    parts = [part for part in found["parts"] or [] if part["share"] > 0]
+    if parts:
+        told = ", ".join(f"{part['part'].replace('_', ' ')} {fmt.percent(part['share'])}" for part in parts)
+        lines.append(f"  of the latency: {told}")
+    if found["late"]:
+        lines.append(f"  {fmt.count(found['late'], 'request')} ended before device work that they launched")
+    return lines
+
+
+def _spread(times: dict[str, float]) -> list[str]:
+    return [fmt.time(times[key]) for key in ("mean", "p50", "p90", "p99", "max")]
+
+
 def operator_modes(worker: dict[str, Any]) -> list[str]:
     """How much ran where, and how much of either one by one; nothing where all ran in one way on one side."""
     ran = known(worker["operator_modes"])

@@ -52,6 +52,7 @@ def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
         ("Top HLO operations", sections.hlo_operations(worker)),
         ("Top operators", sections.operators(worker)),
         ("Input pipeline (tf.data)", sections.tf_data(worker)),
+        ("Requests of inference", sections.inference(worker)),
         ("Top modules", sections.modules(worker)),
         ("Top modules, host time in sampled steps", sections.sampled_modules(worker)),
         ("Memory allocated in the windows", sections.memory(worker)),

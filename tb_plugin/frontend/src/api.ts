@@ -341,6 +341,32 @@ export interface WorkerSummary {
   activity_time_ns: Record<string, number | null> | null;
   kernels: KernelRow[] | null;
   kernel_count: number | null;
+export type Spread = Record<"mean" | "p50" | "p90" | "p95" | "p99" | "min" | "max", number>;
+
+/** Requests of inference, and the batches that a model server made of them. */
+export interface Inference {
+  source: string;
+  count: number;
+  requests_per_s: number | null;
+  span_ns: number;
+  in_flight: number | null;
+  latency_ns: Spread;
+  deep: number;
+  late: number;
+  parts: { part: string; mean_ns: number; share: number; slowest_mean_ns: number }[] | null;
+  batches: {
+    count: number;
+    batches_per_s: number | null;
+    duration_ns: Spread;
+    wait_ns: Spread | null;
+    tasks_mean: number | null;
+    size_mean: number | null;
+    padded_mean: number | null;
+    padding_ratio: number | null;
+    device_ns: number | null;
+  } | null;
+}
+
   launches: Launches | null;
   operators: OperatorRow[] | null;
   operator_count: number | null;
@@ -378,6 +404,7 @@ export interface Verdict {
   sentence: string;
   severity: Severity | "ok" | "unknown";
   rule: string | null;
+  inference: Inference | null;
   bound: { by: string; sentence: string } | null; // what bounds the step
 }
 

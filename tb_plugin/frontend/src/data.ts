@@ -53,6 +53,12 @@ export const mayUseXla = computed(
   () => (shown.value.worker?.framework ?? summary.now.value.value?.worker.framework ?? "pytorch") !== "pytorch",
 );
 
+/** Whether the worker has requests of inference, and batches of them. */
+export const servesRequests = computed(() => {
+  const found = summary.now.value.value?.worker.inference ?? null;
+  return { requests: found !== null, batches: (found?.batches ?? null) !== null };
+});
+
 /** The ids to ask the server with; the same object until another worker is shown. */
 export const key = computed<WorkerKey | null>(() => {
   if (keyText.value === null) return null;

@@ -17,14 +17,17 @@ export const ONE: Record<TableName, string> = {
   allocations: "allocation",
   launches: "launch",
   annotations: "region",
+  requests: "request",
+  batches: "batch",
   hlo: "HLO run",
   hlo_profile: "HLO run",
 };
 
 /** The same in the plural. */
 export const manyOf = (table: TableName) =>
-  (({ memory: "copies and fills", launches: "launches" }) as Partial<Record<TableName, string>>)[table] ??
-  `${ONE[table]}s`;
+  (({ memory: "copies and fills", launches: "launches", batches: "batches" }) as Partial<Record<TableName, string>>)[
+    table
+  ] ?? `${ONE[table]}s`;
 
 interface Props extends FilterProps {
   busy: boolean;

@@ -8,6 +8,8 @@ export const TABLES = [
   "allocations",
   "launches",
   "annotations",
+  "requests",
+  "batches",
   "hlo",
   "hlo_profile",
 ] as const;

@@ -4,15 +4,16 @@ import type { JSX } from "preact";
 import { navigate } from "../state";
 import { INITIAL_TABLE, type TableName } from "../table/view";
 
-/** `sort`: the column by which the table begins; else as the table says. */
-export function AllInTables({ table, sort = null }: { table: TableName; sort?: string | null }): JSX.Element {
+/** `sort` and `by`: the column and the grouping by which the table begins; else as the table says. */
+export function AllInTables(props: { table: TableName; sort?: string | null; by?: string | null }): JSX.Element {
+  const { table, sort = null, by = null } = props;
   return (
     <button
       type="button"
       class="text-link no-picture"
       title={`All ${table} with every column, filters and their occurrences`}
       data-testid={`all-${table}`}
-      onClick={() => navigate({ tab: "tables", tables: { ...INITIAL_TABLE, table, sort } })}
+      onClick={() => navigate({ tab: "tables", tables: { ...INITIAL_TABLE, table, sort, by } })}
     >
       all in Tables
     </button>

@@ -12,6 +12,7 @@ import { Histograms, StepDistribution } from "./histograms";
 import { HotSpots } from "./hotspots";
 import { JobTimes } from "./job-times";
 import { Memory } from "./memory";
+import { Batches, Requests } from "./inference";
 import { NotMeasured } from "./not-measured";
 import { OperatorModes } from "./operator-modes";
 import { StepTime } from "./summary-charts";
@@ -27,6 +28,10 @@ export function Panels({ answer }: { answer: SummaryAnswer }): JSX.Element {
     <>
       <Section title="Steps">
         <TimeGoes worker={worker} coverage={answer.coverage} />
+      <Section title="Inference">
+        <Requests data={worker.inference} />
+        <Batches data={worker.inference} />
+      </Section>
         <StepTime />
         <StepDistribution answer={answer} />
         <JobTimes worker={worker} />

@@ -1,8 +1,8 @@
-// The Tables tab: kernels, operators, modules, memory operations, launches, annotations, HLO operations; every one and
-// in groups.
+// The Tables tab: kernels, operators, modules, memory operations, launches, annotations, requests, HLO operations; every
+// one and in groups.
 
 import type { JSX } from "preact";
-import { mayUseXla } from "../data";
+import { mayUseXla, servesRequests } from "../data";
 import { adjust, nav, navigate } from "../state";
 import { Details } from "../table/details";
 import { focusFilter } from "../table/filters";
@@ -23,6 +23,8 @@ const LABELS: Record<TableName, string> = {
   allocations: "Allocations",
   launches: "Launches",
   annotations: "Annotations",
+  requests: "Requests",
+  batches: "Batches",
   hlo: "HLO operations",
   hlo_profile: "HLO profile",
 };
@@ -125,7 +127,11 @@ function toggle(id: number): void {
 
 /** Of what XLA compiles there are tables where it may, and where a link opens one: that tells why it is empty. */
 const offered = (table: TableName): readonly TableName[] =>
-  TABLES.filter((name) => name === table || mayUseXla.value || (name !== "hlo" && name !== "hlo_profile"));
+  TABLES.filter((name) => {
+    if (name === table) return true;
+    if (name === "requests" || name === "batches") return servesRequests.value[name];
+    return mayUseXla.value || (name !== "hlo" && name !== "hlo_profile");
+  });
 
 function SubTabs({ table }: { table: TableName }): JSX.Element {
   const tables = offered(table);
@@ -246,6 +252,26 @@ const EMPTY: Record<string, JSX.Element> = {
         <button type="button" class="inline-link" onClick={showTable("operators")}>
           See the operators
         </button>
+      </p>
+    </>
+  ),
+  no_request: (
+    <>
+      <p class="state-title">Nothing stands for a request of inference</p>
+      <p class="state-detail">
+        <code>with stepscope.annotate("request"):</code> around the work for one request lists it here with its latency,
+        as does <code>torch.profiler.record_function("request")</code> in a deep window, and{" "}
+        <code>tf.profiler.experimental.Trace("request")</code> in a profile of TensorFlow. Model servers that write
+        XPlane files name their requests themselves.
+      </p>
+    </>
+  ),
+  no_batch: (
+    <>
+      <p class="state-title">No batch of requests in this capture</p>
+      <p class="state-detail">
+        Profiles of TensorFlow tell them where requests are batched: <code>tf.nondifferentiable_batch_function</code>,
+        or TensorFlow Serving with batching.
       </p>
     </>
   ),
