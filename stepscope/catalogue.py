@@ -127,6 +127,8 @@ def unit_of(name: str, default: str) -> str:
         "bytes_per_s": "bytes/s",
         "algbw_bytes_per_s": "bytes/s",
         "busbw_bytes_per_s": "bytes/s",
+        "needed_algbw_bytes_per_s": "bytes/s",
+        "needed_busbw_bytes_per_s": "bytes/s",
         **dict.fromkeys(("active", "idle", "active_by_index", "mean_by_index", "overlap"), "ratio"),
         "count": "",
         "samples": "",

@@ -4,6 +4,7 @@
 ``window``: for each spatial dimension size, stride, padding low and high, dilation of the window and of the base.
 ``feature_groups``, ``batch_groups``: 1 where nothing is told. ``fft_length``. ``dimensions``.
 ``dot_of_call``: of a call of a matrix library, as its configuration tells. ``backend_config``: of a custom call.
+``channel``, ``frontend``: of transfers, the channel's number and what the framework attached, text by name.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from stepscope.hlo.shapes import MOST_DIMENSIONS
-from stepscope.protobuf_wire import LENGTH, Fault, Field, fields, integers, signed
+from stepscope.protobuf_wire import LENGTH, VARINT, Fault, Field, fields, integers, signed, text
 
 _CONVOLUTION = {
     3: "kernel_input_feature", 4: "kernel_output_feature", 7: "input_batch", 8: "input_feature", 9: "output_batch",
     10: "output_feature",
 }  # fmt: skip
 _CONVOLUTION_SPATIAL = {6: "kernel_spatial", 11: "input_spatial", 12: "output_spatial"}
+_TRANSFERS = ("send", "send-done", "recv", "recv-done")
 #: Fields of WindowDimension, as they stand in a window's tuple.
 _WINDOW = {1: 0, 2: 1, 3: 2, 4: 3, 5: 4, 6: 5}
 
@@ -50,6 +52,10 @@ def attributes_of(opcode: str, target: str, data: bytes, rest: Sequence[Field]) 
             found["batch_groups"] = f.value
         elif f.number == 43 and f.wire == LENGTH and opcode in ("custom-call", "fusion"):
             found["backend_config"] = data[f.start : f.end].decode("utf-8", "replace")
+        elif f.number == 26 and f.wire == VARINT and opcode in _TRANSFERS:
+            found["channel"] = f.value
+        elif f.number == 68 and f.wire == LENGTH and opcode in _TRANSFERS:
+            found["frontend"] = _texts(data, f)
     if dimensions:
         found["dimensions"] = tuple(dimensions)
     if lengths:
@@ -66,6 +72,17 @@ def library_dot(backend_config: str) -> tuple[tuple[int, ...], tuple[int, ...]] 
         return contracting, tuple(int(n) for n in numbers.get("lhs_batch_dimensions", ()))
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
+
+
+def _texts(data: bytes, f: Field) -> dict[str, str]:
+    """FrontendAttributes: a map of texts."""
+    found = {}
+    for entry in fields(data, f.start, f.end):
+        if entry.number == 1 and entry.wire == LENGTH:
+            pair = [f for f in fields(data, entry.start, entry.end) if f.wire == LENGTH]
+            named = {f.number: text(data, f.start, f.end) for f in pair}
+            found[named.get(1, "")] = named.get(2, "")
+    return found
 
 
 def _dot(data: bytes, f: Field) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -20,6 +20,7 @@ from stepscope.errors import StepscopeError
 from stepscope.importers.blocks import joined, used_lanes
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.kineto_header import Origin, add_rank
+from stepscope.importers.megascale import add_collectives
 from stepscope.importers.trace_names import host_and_pid
 from stepscope.importers.xplane_events import PADDING_BYTES, RawEvents, decode_events
 from stepscope.importers.xplane_flows import flow_columns, number_flows
@@ -79,6 +80,7 @@ def import_xplane(source: ByteSource) -> Window:
         reason = source.damage or "it ends inside a record, or a record is damaged"
         notes.add("truncated", f"The file is incomplete ({reason}); everything that could be read was kept.")
     programs = programs_of(space, events, notes)
+    events = add_collectives(events, programs, notes)
     notes.add("unknown_part", "Parts of the file that this version does not know were left out.", space.unknown)
     line_names = [line.name for plane in space.planes for line in plane.lines]
     return Window(

@@ -51,5 +51,11 @@ def _program(name: str, key: int, proto: bytes) -> Program:
     return Program(told["name"], _as_int64(int(told["id"])), proto) if told else Program(name, key, proto)
 
 
+def id_in_name(name: str) -> int | None:
+    """The number of a program that the name of its run ends in."""
+    told = _NAMED.fullmatch(name)
+    return _as_int64(int(told["id"])) if told else None
+
+
 def _as_int64(number: int) -> int:
     return signed(number % 2**64)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from stepscope.importers.megascale_info import COLLECTIVE_INFO, group_size
 from stepscope.importers.xplane_events import RawStats
 from stepscope.importers.xplane_wire import Plane, Stat
 from stepscope.protobuf_wire import signed
@@ -101,7 +102,8 @@ class StatTable:
     def _json(self, metadata_id: int, stats: np.ndarray) -> str:
         args = {}
         for stat in self._plane.event_stats.get(int(metadata_id), ()):
-            args[self._stat_name(stat.metadata_id)] = self._plane.value(stat)
+            name = self._stat_name(stat.metadata_id)
+            args[name] = group_size(stat.value) if name == COLLECTIVE_INFO else self._plane.value(stat)
         for row in stats.tolist():
             args[self._stat_name(int(self._id[row]))] = self._plain(row)
         finite = {

@@ -48,7 +48,7 @@ def collectives_of(windows: list[Window], events: Events, links: Links) -> Colle
         for group in groups if isinstance(groups, list) else ():
             if isinstance(group, dict) and isinstance(group.get("pg_size"), int):
                 sizes[str(group.get("pg_name"))] = group["pg_size"]
-    return collective_runs(events, links, sizes)
+    return collective_runs(events, links, sizes, [window.events for window in windows])
 
 
 def communication_part(events: Events, runs: CollectiveRuns) -> dict[str, Any] | None:

@@ -39,6 +39,7 @@ class PlaneBuilder:
         self._events: dict[str, int] = {}
         self._stats: dict[str, int] = {}
         self._lines: list[tuple[bytes, list[bytes]]] = []
+        self._about: dict[str, bytes] = {}
         self._programs = b""
         self._own = b"".join(member(6, self._stat(k, v)) for k, v in stats.items())
 
@@ -51,6 +52,11 @@ class PlaneBuilder:
         number = self._events.setdefault(name, len(self._events) + 1)
         fields = member(1, number) + member(2, offset_ps) + member(3, duration_ps)
         return self.raw_event(fields + b"".join(member(4, self._stat(k, v)) for k, v in stats.items()))
+
+    def about(self, name: str, /, **stats: Value) -> PlaneBuilder:
+        """Stats that all events of this name share."""
+        self._about[name] = b"".join(member(5, self._stat(k, v)) for k, v in stats.items())
+        return self
 
     def raw_event(self, message: bytes) -> PlaneBuilder:
         self._lines[-1][1].append(message)
@@ -67,7 +73,8 @@ class PlaneBuilder:
         for head, events in self._lines:
             out += member(3, head + b"".join(varint(4 << 3 | 2) + varint(len(e)) + e for e in events))
         for name, number in self._events.items():
-            out += member(4, member(1, number) + member(2, member(1, number) + member(2, name)))
+            about = member(1, number) + member(2, name) + self._about.get(name, b"")
+            out += member(4, member(1, number) + member(2, about))
         for name, number in self._stats.items():
             out += member(5, member(1, number) + member(2, member(1, number) + member(2, name)))
         return out + self._programs + self._own
