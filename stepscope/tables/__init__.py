@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
-
 from stepscope.held import array_bytes
 from stepscope.schema import Device, Program
-from stepscope.tables.batches import BatchTable
 from stepscope.tables.allocations import AllocationTable
 from stepscope.tables.annotations import AnnotationTable
+from stepscope.tables.batches import BatchTable
 from stepscope.tables.frame import Frame, Occurrences
 from stepscope.tables.hlo import HloTable
 from stepscope.tables.hlo_profile import HloProfileTable
@@ -29,8 +27,9 @@ from stepscope.tables.memory_operations import MemoryOperationTable
 from stepscope.tables.modules import ModuleTable
 from stepscope.tables.occurrences import row_of
 from stepscope.tables.operators import OperatorTable
-from stepscope.tables.requests import RequestTable
+from stepscope.tables.ordered import Ordered
 from stepscope.tables.query import BadQuery, Query, select
+from stepscope.tables.requests import RequestTable
 from stepscope.tables.source import Source
 from stepscope.timeline import Timeline
 
@@ -60,9 +59,9 @@ TABLES: dict[str, type[Any]] = {
     "memory": MemoryOperationTable,
     "allocations": AllocationTable,
     "launches": LaunchTable,
+    "annotations": AnnotationTable,
     "requests": RequestTable,
     "batches": BatchTable,
-    "annotations": AnnotationTable,
     "hlo": HloTable,
     "hlo_profile": HloProfileTable,
 }
@@ -93,7 +92,7 @@ class Tables:
         self._lock = threading.RLock()
         self._tables: dict[str, Table] = {}
         self._frames: dict[tuple[str, str], Frame] = {}
-        self._orders: OrderedDict[tuple, np.ndarray] = OrderedDict()
+        self._orders: OrderedDict[tuple, Ordered] = OrderedDict()
         self._source_bytes = 0  # of the analyses that the frames are made of
 
     @cached_property
@@ -126,7 +125,7 @@ class Tables:
         """The same, if it is made already."""
         return self._frames.get((name, by))
 
-    def order(self, name: str, by: str, query: Query, within: tuple[str, int] | None = None) -> np.ndarray:
+    def order(self, name: str, by: str, query: Query, within: tuple[str, int] | None = None) -> Ordered:
         """Positions of the rows that a query shows; the latest answers are kept for further pages.
 
         Args:

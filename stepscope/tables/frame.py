@@ -116,12 +116,14 @@ def texts(code: np.ndarray, values: Sequence[str | None]) -> pa.DictionaryArray:
         if value is not None:
             number[i] = distinct.setdefault(value, len(distinct))
     codes = number[code]
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes == NONE), pa.array(list(distinct), pa.utf8()))
+    known_codes = _told(codes, codes != NONE)
+    # Not safe: no second look whether each code is in range.
+    return pa.DictionaryArray.from_arrays(known_codes, pa.array(list(distinct), pa.utf8()), safe=False)
 
 
 def known(values: np.ndarray, told: np.ndarray | None = None) -> pa.Array:
     """Integers where ``NONE``, or what is not ``told``, is null."""
-    return pa.array(values, mask=values == NONE if told is None else ~told)
+    return _told(values, values != NONE if told is None else told)
 
 
 def first_rows(rows: np.ndarray, of: np.ndarray, count: int) -> np.ndarray:
@@ -129,6 +131,13 @@ def first_rows(rows: np.ndarray, of: np.ndarray, count: int) -> np.ndarray:
     out = np.full(count, np.iinfo(np.int64).max)
     np.minimum.at(out, of, rows)
     return out
+
+
+def _told(values: np.ndarray, told: np.ndarray) -> pa.Array:
+    """Integers, null where they are not told. pa.array with a mask takes ten times as long."""
+    values = np.ascontiguousarray(values)
+    bits = pa.py_buffer(np.packbits(told, bitorder="little"))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [bits, pa.py_buffer(values)])
 
 
 def _array(values: Any) -> pa.Array:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from stepscope.errors import StepscopeError
 from stepscope.schema import NONE
 from stepscope.tables.frame import Frame
+from stepscope.tables.ordered import Ordered
 from stepscope.timeline.search import Rule
 
 _MOST_S = 5.0
@@ -53,7 +54,7 @@ class Tree:
     has_children: np.ndarray
 
 
-def select(frame: Frame, query: Query, among: np.ndarray | None = None) -> np.ndarray:
+def select(frame: Frame, query: Query, among: np.ndarray | None = None) -> Ordered:
     """Positions of the rows in their order.
 
     Args:
@@ -69,7 +70,7 @@ def select(frame: Frame, query: Query, among: np.ndarray | None = None) -> np.nd
         allowed[among] = True
         keep &= allowed
     found = np.flatnonzero(keep)
-    return found[_order(_sort_keys(frame, query)[found], query.descending)]
+    return Ordered(found, _keys(frame, query)[found])
 
 
 def select_tree(frame: Frame, query: Query, levels: int, toggled: frozenset[int]) -> Tree:
@@ -87,10 +88,10 @@ def select_tree(frame: Frame, query: Query, levels: int, toggled: frozenset[int]
         while above != NONE and not keep[above]:
             keep[above] = True
             above = int(parent[above])
-    keys = _sort_keys(frame, query)
+    keys = _keys(frame, query)
     below: dict[int, list[int]] = {}
     kept = np.flatnonzero(keep)
-    for row in kept[_order(keys[kept], query.descending)].tolist():
+    for row in Ordered(kept, keys[kept]).all().tolist():
         below.setdefault(int(parent[row]), []).append(row)
     rows: list[int] = []
     depths: list[int] = []
@@ -139,8 +140,14 @@ def numbers(frame: Frame, key: str) -> np.ndarray:
     return pc.cast(data, pa.float64(), safe=False).to_numpy()
 
 
-def _sort_keys(frame: Frame, query: Query) -> np.ndarray:
-    """Numbers by which rows sort, NaN for rows that come last."""
+def _keys(frame: Frame, query: Query) -> np.ndarray:
+    """Numbers by which rows sort, the smallest first, NaN for rows that come last."""
+    keys = _values(frame, query)
+    return -keys if query.descending else keys
+
+
+def _values(frame: Frame, query: Query) -> np.ndarray:
+    """What rows have in the column by which they sort, as numbers of the same order."""
     key = frame.sort if query.sort is None else query.sort
     column = frame.column(key)
     if column is None:
@@ -154,7 +161,3 @@ def _sort_keys(frame: Frame, query: Query) -> np.ndarray:
     rank = np.full(len(texts) + 1, np.nan)
     rank[sorted(range(len(texts)), key=lambda i: (texts[i].casefold(), texts[i]))] = np.arange(len(texts))
     return rank[data.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-
-
-def _order(keys: np.ndarray, descending: bool) -> np.ndarray:
-    return np.argsort(-keys if descending else keys, kind="stable")

@@ -13,6 +13,7 @@ from stepscope.tables import SINGLE, TABLES, Frame, Tables
 from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
 from stepscope.tables.launch_charts import launch_points, queue_points
 from stepscope.tables.occurrences import Details, details, row_of
+from stepscope.tables.ordered import Ordered
 from stepscope.tables.query import BadQuery, Bound, Query, Tree, select_tree
 from stepscope.tables.roofline import operator_roofline, roofline
 from stepscope.timeline.search import MAX_PATTERN, BadPattern
@@ -65,7 +66,7 @@ class TableRoutes(WorkerRoutes):
         wanted = [c.key for c in frame.columns if keys is None or c.key in keys]
 
         def made() -> Answer:
-            order = asked.order(tables, frame)
+            order = asked.all(tables, frame)
             try:
                 write = as_csv if to == "csv" else as_parquet
                 body = write(frame, order, wanted, tables.origin_ns)
@@ -119,9 +120,9 @@ class _Asked:
         self.levels = p.integer("levels", 2, least=0, most=MAX_LEVELS)
         self.toggled = frozenset(p.optional_integers("toggled") or ())
 
-    def order(self, tables: Tables, frame: Frame) -> np.ndarray:
+    def all(self, tables: Tables, frame: Frame) -> np.ndarray:
         """Positions of the rows that are asked for."""
-        return self.tree(frame).rows if frame.parent is not None else self._order(tables)
+        return self.tree(frame).rows if frame.parent is not None else self.order(tables).all()
 
     def tree(self, frame: Frame) -> Tree:
         try:
@@ -129,7 +130,7 @@ class _Asked:
         except (BadQuery, BadPattern) as error:
             raise Problem(400, str(error)) from error
 
-    def _order(self, tables: Tables) -> np.ndarray:
+    def order(self, tables: Tables) -> Ordered:
         try:
             return tables.order(self.table, self.by, self.query, self.within)
         except (BadQuery, BadPattern) as error:
@@ -140,8 +141,9 @@ def rows_impl(tables: Tables, frame: Frame, asked: _Asked, offset: int, limit: i
     """A page of rows, column by column."""
     table = tables.table(asked.table)
     tree = asked.tree(frame) if frame.parent is not None else None
-    order = asked.order(tables, frame) if tree is None else tree.rows
-    page = order[offset : offset + limit]
+    found = asked.order(tables) if tree is None else tree.rows
+    end = offset + limit
+    page = found.part(offset, end) if isinstance(found, Ordered) else found[offset:end]
     texts: dict[str, int] = {}
     values = {c.key: _values(frame, c.key, c.is_text, page, texts) for c in frame.columns}
     return {
@@ -154,7 +156,7 @@ def rows_impl(tables: Tables, frame: Frame, asked: _Asked, offset: int, limit: i
         ],
         "name": frame.name,
         "sort": frame.sort if asked.query.sort is None else asked.query.sort,
-        "count": len(order),
+        "count": len(found),
         "total": len(frame),
         "occurrences": len(table.occurrences),
         "why_empty": table.why_empty(),
@@ -162,8 +164,8 @@ def rows_impl(tables: Tables, frame: Frame, asked: _Asked, offset: int, limit: i
         "id": frame.id[page].tolist(),
         "values": values,
         "texts": list(texts),
-        "depth": None if tree is None else tree.depth[offset : offset + limit].tolist(),
-        "has_children": None if tree is None else tree.has_children[offset : offset + limit].tolist(),
+        "depth": None if tree is None else tree.depth[offset:end].tolist(),
+        "has_children": None if tree is None else tree.has_children[offset:end].tolist(),
     }
 
 

@@ -30,7 +30,7 @@ def tables_of(path: Path, source: TraceBuilder | Window | None) -> Tables:
 def rows_of(tables: Tables, name: str, by: str) -> list[dict[str, Any]]:
     """The rows as dictionaries, in the order in which they are shown by default."""
     order = tables.order(name, by, Query())
-    return tables.frame(name, by).data.take(order).to_pylist()
+    return tables.frame(name, by).data.take(order.all()).to_pylist()
 
 
 def training() -> TraceBuilder:

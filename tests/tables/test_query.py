@@ -17,6 +17,7 @@ from stepscope.tables import Tables
 from stepscope.tables.frame import Column, Frame, frame, texts
 from stepscope.tables.launch_charts import launch_points, queue_points
 from stepscope.tables.occurrences import details, row_of
+from stepscope.tables.ordered import Ordered
 from stepscope.tables.query import BadQuery, Bound, Query, select, select_tree
 from stepscope.timeline import LIVE_BASE, Timeline
 from stepscope.timeline.search import BadPattern
@@ -34,7 +35,7 @@ def small(numbers: Sequence[float | None] = (3, None, 1, 2), which: Sequence[int
 
 
 def shown(query: Query) -> list[int]:
-    return select(small(), query).tolist()
+    return select(small(), query).all().tolist()
 
 
 def test_what_is_not_known_comes_last_whichever_way_the_rest_is_sorted() -> None:
@@ -65,12 +66,22 @@ def test_what_the_table_does_not_have() -> None:
 @given(st.lists(st.one_of(st.none(), st.integers(-5, 5)), min_size=1, max_size=20), st.booleans())
 def test_sorting_keeps_every_row_once(values: list[int | None], descending: bool) -> None:
     of = small(values, [NONE] * len(values))
-    order = select(of, Query(descending=descending)).tolist()
+    order = select(of, Query(descending=descending)).all().tolist()
     assert sorted(order) == list(range(len(values)))
     ordered = [values[i] for i in order]
     known = [v for v in ordered if v is not None]
     assert known == sorted(known, reverse=descending)
     assert ordered[len(known) :] == [None] * (len(values) - len(known))
+
+
+KEYS = st.lists(st.sampled_from([1.0, 2.0, 3.0, np.nan]), min_size=30, max_size=60)
+
+
+@given(KEYS, st.integers(0, 3), st.integers(1, 6))
+def test_the_first_rows_are_those_of_the_whole_order(keys: list[float], begin: int, end: int) -> None:
+    rows = np.arange(len(keys)) * 10
+    part = Ordered(rows, np.array(keys)).part(begin, end)
+    assert part.tolist() == Ordered(rows, np.array(keys)).all()[begin:end].tolist()
 
 
 def tree() -> Frame:
@@ -206,7 +217,7 @@ def test_the_occurrences_of_a_group_as_rows(tmp_path: Path) -> None:
     id = int(by_name.id[rows_index(by_name, "relu")])
     order = tables.order("kernels", "none", Query(), ("name", id))
     single = tables.frame("kernels", "none")
-    assert single.data.column("name").take(order).to_pylist() == ["relu", "relu"]
+    assert single.data.column("name").take(order.all()).to_pylist() == ["relu", "relu"]
     assert tables.order("kernels", "none", Query(), ("name", id)) is order  # further pages need no second search
     with pytest.raises(BadQuery, match="no such group"):
         tables.order("kernels", "none", Query(), ("name", 10**6))
