@@ -125,7 +125,7 @@ function toggle(id: number): void {
   change({ toggled: toggled.includes(id) ? toggled.filter((other) => other !== id) : [...toggled, id] });
 }
 
-/** Of what XLA compiles there are tables where it may, and where a link opens one: that tells why it is empty. */
+/** Tables that only some runs have, where the run may, and where a link opens one: that tells why it is empty. */
 const offered = (table: TableName): readonly TableName[] =>
   TABLES.filter((name) => {
     if (name === table) return true;
