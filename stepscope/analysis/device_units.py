@@ -162,7 +162,7 @@ class _Device:
         count = self.device.sm_count if self.device else None
         yield self._scaled(
             "multiprocessors",
-            "Compute units" if is_amd else "Multiprocessors (SMs)",
+            "Compute units (CUs)" if is_amd else "Multiprocessors (SMs)",
             "multiprocessors",
             gpu.sm_efficiency,
             count,
@@ -171,7 +171,7 @@ class _Device:
         )
         yield self._scaled(
             "warps",
-            "Wavefronts of a compute unit" if is_amd else "Warps of a multiprocessor",
+            "Wavefronts per CU" if is_amd else "Warps per SM",
             "warps",
             gpu.occupancy,
             self._warps(),

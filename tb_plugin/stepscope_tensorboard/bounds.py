@@ -27,6 +27,7 @@ _LISTS = {
     "memory_operations": ("memory_operation_count", 10_000),
     "devices": ("device_count", 15_000),
     "gpu": ("gpu_count", 15_000),
+    "device_units": ("device_unit_count", 40_000),
 }
 _NESTED_LISTS = {
     "communication": (("collectives", "collective_count", 20_000),),
@@ -34,6 +35,11 @@ _NESTED_LISTS = {
         ("calls", "call_count", 5_000),
         ("records", "record_count", 5_000),
         ("by_operator", "by_operator_count", 10_000),
+    ),
+    "device_counters": (
+        ("counters", "counter_count", 40_000),
+        ("kernels", "kernel_count", 60_000),
+        ("operators", "operator_count", 30_000),
     ),
     "idle": (("devices", "device_count", 10_000), ("streams", "stream_count", 10_000)),
 }

@@ -131,6 +131,50 @@ export interface GpuSummary {
   tensor_core_time: number | null;
 }
 
+export interface DeviceUnit {
+  device: number;
+  unit: string;
+  label: string;
+  busy: number | null;
+  achieved: number | null;
+  peak: number | null;
+  quantity: string;
+  utilization: number | null;
+  measured: "trace" | "estimated" | "counter" | null;
+  basis: string;
+  why: string | null;
+}
+
+export interface DeviceCounter {
+  device: number;
+  counter: string;
+  label: string | null;
+  description: string | null;
+  unit: string | null;
+  source: "range" | "sample" | "value";
+  samples: number;
+  sum: number | null;
+  mean: number;
+  min: number;
+  max: number;
+}
+
+export interface CountedRanges {
+  name: string;
+  ranges: number;
+  values: Record<string, number>;
+}
+
+export interface DeviceCounters {
+  counters: DeviceCounter[];
+  counter_count: number;
+  kernels: CountedRanges[];
+  kernel_count: number;
+  operators: CountedRanges[];
+  operator_count: number;
+  operators_why: string | null;
+}
+
 export interface IdleRow {
   device: number;
   stream: number | null;
@@ -322,6 +366,9 @@ export interface WorkerSummary {
   device_phases: { steps: number; total_ns: Record<string, number>; queue_p50_ns: number | null } | null;
   gpu: GpuSummary[] | null;
   gpu_count: number | null;
+  device_units: DeviceUnit[] | null;
+  device_unit_count: number | null;
+  device_counters: DeviceCounters | null;
   idle: Idle | null;
   operator_modes: Record<string, number | null> | null;
   hlo_operations: HloOperationRow[] | null;

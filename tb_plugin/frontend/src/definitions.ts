@@ -30,6 +30,15 @@ export const DEFINITIONS = {
     "Estimated achieved occupancy of the kernels that start in the steps, as their records tell it, weighted by duration. A 0 for a kernel with a warp or more on each multiprocessor tells none.",
   tensorCores:
     "Kernels whose name tells of Tensor or Matrix Cores, divided by all kernels, by duration. A lower bound: generated kernels (Triton) have names that tell nothing.",
+  deviceUnits:
+    "What each unit of the device achieved, against the most that it can do: the maker's figures for this model. Rates are those while the unit worked, over the whole capture.",
+  unitAchieved: "How much the unit did. The tooltip of the value tells of what.",
+  unitPeak:
+    "The most that it can do: all of the time, all multiprocessors or warps, or the rate on the maker's data sheet.",
+  unitUse: "Achieved divided by peak. Above 100 % where caches serve what an operation is counted to read.",
+  unitBusy: "Share of the time of the steps in which the unit worked.",
+  hardwareCounters:
+    "Counters that the profiler read from the hardware. Of a range profiler, which runs each kernel several times, one value a kernel; of a sampler one a sample.",
   idle: "Time without any work on the device, between the first and the last work of the capture.",
   hostWait:
     "Gaps that ended with work whose launch call began after the gap did: the host was late. Fewer and larger kernels, CUDA graphs or compilation help; so does less Python, less synchronisation and a faster input.",

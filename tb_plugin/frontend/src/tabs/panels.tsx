@@ -6,7 +6,9 @@ import type { SummaryAnswer } from "../api";
 import { Section } from "../ui/cards";
 import { Communication } from "./communication";
 import { GpuActivity, MemoryOperations } from "./device-mix";
+import { HardwareCounters } from "./device-counters";
 import { Launching } from "./device-traffic";
+import { DeviceUnits } from "./device-units";
 import { GpuUse, IdleTime, Precision } from "./gpu";
 import { Histograms, StepDistribution } from "./histograms";
 import { HotSpots } from "./hotspots";
@@ -40,6 +42,8 @@ export function Panels({ answer }: { answer: SummaryAnswer }): JSX.Element {
       <Section title="Processors">
         <GpuUse worker={worker} />
         <IdleTime idle={worker.idle} />
+        <DeviceUnits worker={worker} />
+        <HardwareCounters data={worker.device_counters} />
         <Utilisation answer={answer} of="gpu" />
         <Utilisation answer={answer} of="cpu" />
         <GpuActivity worker={worker} />
