@@ -43,6 +43,8 @@ _NESTED_LISTS = {
     ),
     "idle": (("devices", "device_count", 10_000), ("streams", "stream_count", 10_000)),
 }
+#: Lists with shares of the time of all entries, and whose time that is; those that are cut off count, too.
+_SHARED = {"operators": "host_self_ns", "hlo_operations": "self_ns", "modules": "forward_device_self_ns"}
 #: Memory: allocators, points of all their curves together, and bytes of all their lists together.
 _ALLOCATORS = 8
 _CURVE_POINTS = 800
@@ -50,7 +52,8 @@ _MEMORY_LISTS = 40_000
 
 
 def bounded(worker: Mapping[str, Any], origin_ns: int) -> dict[str, Any]:
-    """A worker of ``stepscope summary`` with its long lists cut, and beside each one how many entries there are.
+    """A worker of ``stepscope summary`` with its long lists cut, and beside each one how many entries there are;
+    ``list_ns`` is the time of all entries of lists with shares.
 
     Lists lose entries at their end, which are those of the least time. Times of memory become relative to the origin.
 
@@ -59,6 +62,9 @@ def bounded(worker: Mapping[str, Any], origin_ns: int) -> dict[str, Any]:
         origin_ns: what times count from.
     """
     about = dict(worker)
+    about["list_ns"] = {
+        name: sum(row.get(field) or 0 for row in rows) for name, field in _SHARED.items() if (rows := worker.get(name))
+    }
     for name, (total, most_bytes) in _LISTS.items():
         _cut(about, name, total, most_bytes)
     for field, lists in _NESTED_LISTS.items():

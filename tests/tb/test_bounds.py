@@ -74,6 +74,13 @@ def test_the_summary_of_a_very_large_trace_is_below_500_kb() -> None:
     assert (about["idle"]["stream_count"], about["memory_count"], len(about["memory"])) == (1200, 16, 8)
 
 
+def test_shares_are_of_the_time_of_all_entries_also_of_those_cut_off() -> None:
+    rows = [{"name": f"{LONG}{i}", "host_self_ns": 10 if i else None} for i in range(1000)]
+    about = bounded({"operators": rows, "modules": None}, 0)
+    assert len(about["operators"]) < 1000
+    assert about["list_ns"] == {"operators": 9990}
+
+
 def test_short_lists_stay_whole_and_what_was_not_measured_stays_null() -> None:
     worker = {"kernels": [kernel(0, "gemm")], "modules": None, "memory": None, "communication": None, "rank": 3}
     about = bounded(worker, 0)

@@ -397,6 +397,7 @@ export interface Inference {
   requests_per_s: number | null;
   span_ns: number;
   in_flight: number | null;
+  list_ns: { operators?: number; hlo_operations?: number; modules?: number }; // of all entries, those cut off too
   latency_ns: Spread;
   deep: number;
   late: number;

@@ -1,5 +1,18 @@
 // Names of steps, and the parts of sums over them.
 
+const IN_JAX = 'jax.profiler.StepTraceAnnotation("train", step_num=n)';
+const IN_TENSORFLOW = 'tf.profiler.experimental.Trace("train", step_num=n, _r=1)';
+
+/** How the steps of a worker come to be marked, by its framework. */
+export function howToMark(framework: string | null): string {
+  if (framework === "jax") return `In JAX put each step into ${IN_JAX}.`;
+  if (framework === "tensorflow")
+    return `The Keras callback marks steps by itself; in a loop of your own put each step into ${IN_TENSORFLOW}.`;
+  if (framework === "pytorch")
+    return "The PyTorch hook marks steps by itself; with torch.profiler call prof.step() after each step.";
+  return `The PyTorch hook and the Keras callback mark steps by themselves; with torch.profiler call prof.step() after each step, in JAX put each one into ${IN_JAX}.`;
+}
+
 export interface Share<K extends string> {
   key: K;
   ns: number;

@@ -95,7 +95,8 @@ export function scaleOf(lines: readonly Line[]): { most: number; step: number } 
   const used = highest(lines.filter((line) => !line.limit));
   const limit = highest(lines.filter((line) => line.limit));
   const unit = lines[0]?.unit ?? "ratio";
-  if (unit === "ratio") return { most: Math.max(1, used), step: 0.5 };
+  // One far above 1 is a mistake of whoever recorded it, and must not mean billions of marks.
+  if (unit === "ratio" && used <= 2) return { most: Math.max(1, used), step: 0.5 };
   const most =
     Math.max(limit > 0 && limit <= Math.max(used, 1e-9) * 4 ? limit : 0, used) ||
     (unit === "cores" || unit === "number" ? 1 : 1000);

@@ -9,8 +9,9 @@ import { Meter } from "../ui/meter";
 import { Table, type Column } from "../ui/table";
 import { tableHeight, time } from "./hot-columns";
 
-export function HloOperations({ rows }: { rows: HloOperationRow[] }): JSX.Element {
-  const columns = useMemo(() => hloColumns(rows), [rows]);
+/** `total`: the self time of all of them, listed or not. */
+export function HloOperations({ rows, total }: { rows: HloOperationRow[]; total: number }): JSX.Element {
+  const columns = useMemo(() => hloColumns(rows, total), [rows, total]);
   return (
     <Table
       name="HLO operations"
@@ -24,8 +25,7 @@ export function HloOperations({ rows }: { rows: HloOperationRow[] }): JSX.Elemen
   );
 }
 
-function hloColumns(rows: HloOperationRow[]): Column[] {
-  const total = rows.reduce((sum, row) => sum + row.self_ns, 0);
+function hloColumns(rows: HloOperationRow[], total: number): Column[] {
   const share = (i: number) => (total > 0 ? rows[i].self_ns / total : null);
   return [
     {
@@ -46,7 +46,7 @@ function hloColumns(rows: HloOperationRow[]): Column[] {
     {
       key: "share",
       label: "Share",
-      title: "Self time, divided by that of all HLO operations in the list.",
+      title: "Self time, divided by that of all HLO operations.",
       numeric: true,
       value: share,
       cell: (i) => <Meter ratio={share(i)} />,

@@ -66,15 +66,15 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
         </span>
       </div>
       {view === "hlo" ? (
-        <HloOperations rows={worker.hlo_operations ?? []} />
+        <HloOperations rows={worker.hlo_operations ?? []} total={worker.list_ns.hlo_operations ?? 0} />
       ) : view === "operators" ? (
-        <Operators rows={worker.operators ?? []} />
+        <Operators rows={worker.operators ?? []} total={worker.list_ns.operators ?? 0} />
       ) : view === "annotations" ? (
         <Annotations rows={worker.annotations ?? []} />
       ) : sampled.length > 0 ? (
         <SampledModules rows={sampled} />
       ) : (
-        <Modules rows={deep} />
+        <Modules rows={deep} total={worker.list_ns.modules ?? 0} />
       )}
     </section>
   );
@@ -92,8 +92,8 @@ const NONE: Record<HotList, string> = {
   annotations: "The code names no regions: stepscope.annotate does",
 };
 
-function Operators({ rows }: { rows: OperatorRow[] }): JSX.Element {
-  const columns = useMemo(() => operatorColumns(rows), [rows]);
+function Operators({ rows, total }: { rows: OperatorRow[]; total: number }): JSX.Element {
+  const columns = useMemo(() => operatorColumns(rows, total), [rows, total]);
   const onDevice = rows.some((row) => row.device_total_ns !== null && row.device_total_ns > 0);
   return (
     <Table
@@ -108,8 +108,8 @@ function Operators({ rows }: { rows: OperatorRow[] }): JSX.Element {
   );
 }
 
-function operatorColumns(rows: OperatorRow[]): Column[] {
-  const total = rows.reduce((sum, row) => sum + (row.host_self_ns ?? 0), 0);
+/** `total`: the self time of all operators, listed or not; so for modules. */
+function operatorColumns(rows: OperatorRow[], total: number): Column[] {
   const share = (i: number) => (total > 0 && rows[i].host_self_ns !== null ? rows[i].host_self_ns / total : null);
   const mean = (i: number) => {
     const ns = rows[i].host_total_ns;
@@ -129,7 +129,7 @@ function operatorColumns(rows: OperatorRow[]): Column[] {
     {
       key: "share",
       label: "Host share",
-      title: "Host self time, divided by that of all operators in the list.",
+      title: "Host self time, divided by that of all operators.",
       numeric: true,
       value: share,
       cell: (i) => <Meter ratio={share(i)} />,
@@ -145,8 +145,8 @@ function operatorColumns(rows: OperatorRow[]): Column[] {
   ];
 }
 
-function Modules({ rows }: { rows: ModuleRow[] }): JSX.Element {
-  const columns = useMemo(() => moduleColumns(rows), [rows]);
+function Modules({ rows, total }: { rows: ModuleRow[]; total: number }): JSX.Element {
+  const columns = useMemo(() => moduleColumns(rows, total), [rows, total]);
   const onDevice = rows.some((row) => (row.forward_device_total_ns ?? 0) > 0);
   return (
     <Table
@@ -161,10 +161,9 @@ function Modules({ rows }: { rows: ModuleRow[] }): JSX.Element {
   );
 }
 
-function moduleColumns(rows: ModuleRow[]): Column[] {
+function moduleColumns(rows: ModuleRow[], all: number): Column[] {
   const path = (i: number) => rows[i].path.join(" › ");
   const own = (i: number) => rows[i].forward_device_self_ns;
-  const all = rows.reduce((sum, row) => sum + (row.forward_device_self_ns ?? 0), 0);
   const share = (i: number) => (all > 0 && own(i) !== null ? (own(i) ?? 0) / all : null);
   const hasBackward = rows.some((row) => row.backward_device_total_ns !== null);
   const onDevice = all > 0;
@@ -190,7 +189,7 @@ function moduleColumns(rows: ModuleRow[]): Column[] {
           {
             key: "share",
             label: "Share",
-            title: "Device self time, divided by that of all modules in the list.",
+            title: "Device self time, divided by that of all modules.",
             numeric: true,
             value: share,
             cell: (i: number) => <Meter ratio={share(i)} />,

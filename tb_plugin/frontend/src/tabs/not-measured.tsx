@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import type { SummaryAnswer } from "../api";
+import { howToMark } from "../steps";
 import { measuredUse } from "./utilisation";
 
 interface Gap {
@@ -51,9 +52,7 @@ export function gapsOf(answer: SummaryAnswer): Gap[] {
   if ((answer.step_time_ns?.count ?? 0) < 2)
     gaps.push({
       what: "Step time distribution",
-      why: worker.step_count
-        ? "It needs two complete steps."
-        : "No steps are marked: call prof.step() after each step.",
+      why: worker.step_count ? "It needs two complete steps." : `No steps are marked. ${howToMark(worker.framework)}`,
     });
   return gaps;
 }

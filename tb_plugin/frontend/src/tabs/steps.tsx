@@ -13,6 +13,7 @@ import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
 import type { Area } from "../hash";
 import { adjust, adjustDashboard, nav, theme } from "../state";
+import { howToMark } from "../steps";
 import { Card } from "../ui/card";
 import { Cards } from "../ui/cards";
 import { useFetched } from "../ui/fetched";
@@ -40,11 +41,7 @@ export function StepsTab(): JSX.Element {
           (answer.coverage?.steps ?? 0) > 0 ? (
             <Breakdown answer={answer} />
           ) : (
-            <Problem
-              title="No steps were seen"
-              detail="The PyTorch hook and the Keras callback mark them by themselves; in a loop of your own call prof.step() after each step."
-              quiet
-            />
+            <Problem title="No steps were seen" detail={howToMark(answer.worker.framework)} quiet />
           )
         }
       </Await>

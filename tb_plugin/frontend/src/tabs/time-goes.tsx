@@ -7,7 +7,7 @@ import { duration, plural } from "../format";
 import { ACTIVITIES, ACTIVITY_LABELS, PHASE_LABELS, PHASES, type Activity, type Phase } from "../kinds";
 import { ACTIVITY_COLORS, PHASE_COLORS } from "../palette";
 import { theme } from "../state";
-import { sharesOf, type Share } from "../steps";
+import { howToMark, sharesOf, type Share } from "../steps";
 import { partsData, StackedBar } from "../ui/bar";
 import { Card } from "../ui/card";
 import { Absent } from "../ui/states";
@@ -31,10 +31,7 @@ function WithoutSteps({ worker }: { worker: WorkerSummary }): JSX.Element {
     <>
       <section class="card">
         <h3>No steps</h3>
-        <Absent>
-          The data has no step markers, so there are no step times. The PyTorch hook and the Keras callback mark steps
-          by themselves; with torch.profiler call prof.step() after each step.
-        </Absent>
+        <Absent>The data has no step markers, so there are no step times. {howToMark(worker.framework)}</Absent>
       </section>
       {total > 0 && (
         <Card
