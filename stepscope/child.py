@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
+import site
 import subprocess
+import sys
+import sysconfig
 import tempfile
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO, Any
 
-_NICENESS = 10
+#: In a group of its own, Ctrl+C ends the training and not what is done beside it. In a session of its own it would
+#: have as much of the CPU as the training, whatever its priority: Linux shares that between sessions first
+#: (``sched_autogroup``).
+OUT_OF_REACH: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {}
+#: Variables that are meant for the training process and would act on the child too.
+_NOT_FOR_CHILD = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME", "CUDA_INJECTION64_PATH")
 
 
 class Child:
@@ -32,11 +41,6 @@ class Child:
         )
         self.pid = self._process.pid
 
-    def lower_priority(self) -> None:
-        with contextlib.suppress(OSError, AttributeError):  # a system without priorities
-            niceness = os.getpriority(os.PRIO_PROCESS, self.pid)
-            os.setpriority(os.PRIO_PROCESS, self.pid, min(19, niceness + _NICENESS))
-
     @property
     def running(self) -> bool:
         return self._process.poll() is None
@@ -57,3 +61,31 @@ class Child:
             self._errors.seek(0)
             lines = self._errors.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"{self._work} ended with code {self._process.returncode}"
+
+
+def keep_out_of_reach() -> None:
+    """For the child itself: ``OUT_OF_REACH`` where the parent's Python could not ask for it."""
+    if not OUT_OF_REACH and hasattr(os, "setpgrp"):
+        os.setpgrp()
+
+
+def lower_priority(pid: int, niceness: int = 10) -> None:
+    """Of a process, from this one's."""
+    with contextlib.suppress(OSError, AttributeError):  # a system without priorities
+        os.setpriority(os.PRIO_PROCESS, pid, min(19, os.getpriority(os.PRIO_PROCESS, 0) + niceness))
+
+
+def child_environment() -> dict[str, str]:
+    """This process's environment, for one in another folder: able to import this very stepscope, without thread pools
+    and free of what is meant for training.
+    """
+    env = {k: v for k, v in os.environ.items() if k not in _NOT_FOR_CHILD}
+    env |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    paths = [os.path.abspath(p) for p in env.get("PYTHONPATH", "").split(os.pathsep) if p]
+    root = str(Path(__file__).resolve().parent.parent)
+    installed = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
+    if root not in (str(Path(p).resolve()) for p in installed):  # there it would hide the standard library
+        paths.append(root)
+    if paths:
+        env["PYTHONPATH"] = os.pathsep.join(paths)
+    return env

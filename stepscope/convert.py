@@ -18,9 +18,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from stepscope.child import keep_out_of_reach
 from stepscope.errors import StepscopeError
 from stepscope.schema import DEVICE_WORK, Kind, Note, Window
 
+#: Why a window was taken, in its reason, where somebody asked for it while the job ran.
+ON_DEMAND = "on_demand"
 _MODULE_PREFIX = "nn.Module: "
 _GZIP_LEVEL = 1  # 1.1 us an event against 11 us at level 9, for a file 1.5 times as big
 
@@ -43,7 +46,7 @@ def convert(trace: Path, folder: Path, about: Mapping[str, Any] | None = None) -
         told = window.header.get("stepscope")
         window.header["stepscope"] = {**(told if isinstance(told, dict) else {}), **about}
     reason = (about or {}).get("reason")
-    if reason is not None and reason.get("why") != "on_demand":
+    if reason is not None and reason.get("why") != ON_DEMAND:
         from stepscope.flight import sentence
 
         window.notes.append(Note("flight_recorder", 1, f"Taken by the flight recorder. {sentence(reason)}"))
@@ -184,8 +187,8 @@ def main(argv: list[str] | None = None) -> int:
     if len(arguments) not in (0, 2):
         print("usage: python -m stepscope.convert [TRACE FOLDER]", file=sys.stderr)
         return 2
-    if not arguments and hasattr(os, "setpgrp"):
-        os.setpgrp()  # where the parent's Python could not ask for it
+    if not arguments:
+        keep_out_of_reach()
     try:
         if arguments:
             convert(Path(arguments[0]), Path(arguments[1]))

@@ -15,25 +15,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import site
 import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stepscope.child import Child
-from stepscope.convert import waiting_note
+from stepscope.child import OUT_OF_REACH, Child, child_environment, lower_priority
+from stepscope.convert import ON_DEMAND, waiting_note
 
 #: A killed process of the idle class is seldom scheduled, too. It runs no code any more, and a longer wait of the
 #: writer thread would put more than the last second at stake.
 _END_S = 0.5
-#: Ctrl+C ends the training, not the conversion of what it left. Before Python 3.11 the child sees to it itself.
-_OUT_OF_REACH: dict[str, Any] = {"process_group": 0} if sys.version_info >= (3, 11) else {}
-#: Variables that are meant for the training process and would act on the child too.
-_NOT_FOR_CHILD = ("PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPROFILEIMPORTTIME", "CUDA_INJECTION64_PATH")
 
 
 class Converter(Child):
@@ -54,10 +48,10 @@ class Converter(Child):
             subprocess.PIPE,
             cwd=folder,
             env=child_environment(),
-            **_OUT_OF_REACH,
+            **OUT_OF_REACH,
         )
         if gives_way:
-            self.lower_priority()  # where there is no idle class
+            lower_priority(self.pid)  # where there is no idle class
             with contextlib.suppress(OSError, AttributeError):  # not Linux
                 os.sched_setscheduler(self.pid, os.SCHED_IDLE, os.sched_param(0))
 
@@ -94,6 +88,7 @@ class Conversion:
         self.folder = folder
         self.came = time.monotonic()
         self.gives_way = True
+        self.is_asked = (reason or {}).get("why") == ON_DEMAND  # then somebody waits for it
         self._work = {
             "trace": str(trace.absolute()),
             "folder": str(folder.absolute()),
@@ -154,14 +149,3 @@ class Conversion:
     def error(self) -> str | None:
         """Why it failed. None while it runs or went well."""
         return self._failure if self._converter is None else self._converter.error()
-
-
-def child_environment() -> dict[str, str]:
-    """The parent's environment, able to import this very stepscope and free of what is meant for training."""
-    env = {k: v for k, v in os.environ.items() if k not in _NOT_FOR_CHILD}
-    env["OMP_NUM_THREADS"] = "1"
-    root = str(Path(__file__).resolve().parent.parent)
-    installed = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
-    if root not in (str(Path(p).resolve()) for p in installed):  # there it would hide the standard library
-        env["PYTHONPATH"] = os.pathsep.join(filter(None, [env.get("PYTHONPATH"), root]))
-    return env

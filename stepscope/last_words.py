@@ -27,7 +27,7 @@ def leave(folder: WorkerFolder, detail: str) -> None:
     Raises:
         OSError: it could not be started.
     """
-    from stepscope.converter import child_environment
+    from stepscope.child import child_environment
 
     subprocess.Popen(
         [sys.executable, "-m", __name__, str(folder.path.absolute()), str(os.getpid()), detail],

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
+from stepscope.child import keep_out_of_reach
 from stepscope.monitor import INTERVALS_MS, PAUSE, RESUME, SET_INTERVAL
 from stepscope.monitor.cgroup import CgroupSource, OomKills
 from stepscope.monitor.counters import VARIABLE, CpuCounters
@@ -27,6 +28,7 @@ from stepscope.store.layout import write_json
 
 def main(folder: WorkerFolder, parent: int, interval_ms: int) -> None:
     """Sample until the parent ends. A failure is left in the notes file: nobody reads this process's output."""
+    keep_out_of_reach()
     control = Control(interval_ms * 1_000_000)
     threading.Thread(target=_obey, args=(control,), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from stepscope.child import Child
+from stepscope.child import Child, lower_priority
 
 # The child imports what this process would, whatever the environment and the working directory are.
 _CODE = (
@@ -31,7 +31,7 @@ class PathWork(Child):
             f"{path}: the work on it",
             subprocess.DEVNULL,
         )
-        self.lower_priority()
+        lower_priority(self.pid)
 
     @property
     def took_s(self) -> float:

@@ -138,6 +138,15 @@ def test_a_killed_training_ends_the_sampler_and_leaves_the_data(folder, how):
     assert {"cpu", "process_memory"} <= {row["metric"] for row in samples(WorkerFolder(folder.path))}
 
 
+def test_it_competes_with_the_training_at_a_lower_priority(folder):
+    monitor = start_monitor(folder, 100)
+    try:
+        assert os.getpriority(os.PRIO_PROCESS, monitor.pid) > os.getpriority(os.PRIO_PROCESS, 0)
+        assert os.getsid(monitor.pid) == os.getsid(0)  # sessions share the CPU evenly, whatever their priorities
+    finally:
+        monitor.stop(timeout_s=60)
+
+
 def test_ctrl_c_leaves_the_sampler_its_last_batch(folder):
     training, monitor_pid = start_training(folder, "plain")
     try:
