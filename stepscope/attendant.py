@@ -8,6 +8,7 @@ from typing import Protocol
 from stepscope.budget import OverheadBudget
 from stepscope.companions import Companions
 from stepscope.controlled import Capture, Control, Handlers
+from stepscope.convert import ON_DEMAND
 from stepscope.flight import FlightPlan, FlightRecorder
 from stepscope.recorder import Recorder
 from stepscope.watch import Activity, Watch
@@ -48,7 +49,7 @@ def attend(recorder: Recorder, hook: Hook, flight_plan: FlightPlan | None, budge
     flight = FlightRecorder(recorder, flight_plan, hook.ask, hook.stalls, ask_all=Companions(recorder).ask)
 
     def take(capture: Capture) -> str | None:
-        return hook.ask(capture) if capture.reason["why"] == "on_demand" else flight.take(capture)
+        return hook.ask(capture) if capture.reason["why"] == ON_DEMAND else flight.take(capture)
 
     handlers = Handlers(take, hook.set_interval, lambda: recorder.stop_soon("It was asked to stop."))
     control = Control(recorder.run, recorder.folder.id, handlers)

@@ -30,6 +30,7 @@ from stepscope.control import (
     control_folder,
     response_name,
 )
+from stepscope.convert import ON_DEMAND
 from stepscope.store.layout import write_json
 
 #: Bytes of a request, and requests that one look reads: more are no requests of ours.
@@ -157,7 +158,7 @@ class Control:
             raise ValueError("it came too late" if left_s < 0 else "it is valid for too long")
         capture = None
         if request.command == CAPTURE:
-            reason = {"why": "on_demand"} if request.reason is None else msgspec.to_builtins(request.reason)
+            reason = {"why": ON_DEMAND} if request.reason is None else msgspec.to_builtins(request.reason)
             capture = Capture(request.steps, request.at_step, reason)
             refusal = self._handlers.capture(capture)
             if request.reason is not None:

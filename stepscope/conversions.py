@@ -18,8 +18,9 @@ log = logging.getLogger("stepscope")
 #: Conversions that run at once. Windows may end sooner one after the other than a conversion takes, and each one needs
 #: a core and some hundred megabytes of memory.
 AT_ONCE = 2
-#: Seconds that a conversion gives way to a training that leaves no core idle, before it takes its share.
-PATIENCE_S = 20.0
+#: Seconds that a conversion gives way to a training that leaves no core idle, before it takes its share: of a window
+#: that somebody waits for, and of others. To take it lengthens every step of some seconds, up to several times.
+PATIENCE_S, PATIENCE_UNASKED_S = 20.0, 600.0
 #: The same once the recording ends.
 _LAST_PATIENCE_S = 0.5
 #: Seconds between two looks whose turn it is, while the end waits for all.
@@ -69,7 +70,7 @@ class Conversions:
         """See ``Conversion``."""
         conversion = Conversion(trace, window, reason, void_markers)
         converter, self._ahead = self._ahead, None
-        if converter is not None or self._has_turn():
+        if converter is not None or conversion.is_asked or self._has_turn():
             conversion.begin(converter)
         else:
             conversion.wait_for_turn()
@@ -81,7 +82,7 @@ class Conversions:
         deadline = time.monotonic() + timeout_s
         with self._lock:
             if timeout_s and not self._wait(time.monotonic() + min(_LAST_PATIENCE_S, timeout_s)):
-                self._hurry(0.0)
+                self._hurry(0.0, 0.0)
             if not self._wait(time.monotonic() + min(_SAY_AFTER_S, timeout_s)):
                 log.warning("stepscope waits for the conversion of its deep windows, %.0f s at most.", timeout_s)
                 if not self._wait(deadline):
@@ -106,7 +107,7 @@ class Conversions:
         """For the writer thread."""
         if self._lock.acquire(blocking=False):
             try:
-                self._hurry(PATIENCE_S)
+                self._hurry(PATIENCE_S, PATIENCE_UNASKED_S)
                 self._collect()
             finally:
                 self._lock.release()
@@ -125,8 +126,10 @@ class Conversions:
             if self._has_turn():
                 conversion.begin()
 
-    def _hurry(self, patience_s: float) -> None:
+    def _hurry(self, asked_s: float, unasked_s: float) -> None:
         for conversion in self._running[:]:
-            if conversion.gives_way and conversion.running and time.monotonic() - conversion.came >= patience_s:
+            waited_s = time.monotonic() - conversion.came
+            patience_s = asked_s if conversion.is_asked else unasked_s
+            if conversion.gives_way and conversion.running and waited_s >= patience_s:
                 with contextlib.suppress(OSError):
                     conversion.hurry()

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from stepscope.conversions import Conversions
-from stepscope.convert import convert, finish, main, take_over
+from stepscope.convert import ON_DEMAND, convert, finish, main, take_over
 from stepscope.converter import Conversion, Converter
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
@@ -107,8 +107,8 @@ def test_one_that_hurries_is_a_process_like_all_others(worker):
     assert not trace.exists()
 
 
-@pytest.mark.parametrize("at_end", [False, True])
-def test_one_that_gets_no_core_hurries_in_the_end(tmp_path, monkeypatch, at_end):
+@pytest.mark.parametrize(("reason", "at_end"), [({"why": ON_DEMAND}, False), (None, False), (None, True)])
+def test_one_that_gets_no_core_hurries_if_somebody_waits_and_in_the_end(tmp_path, monkeypatch, reason, at_end):
     recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
     recorder.start()
     try:
@@ -118,11 +118,11 @@ def test_one_that_gets_no_core_hurries_in_the_end(tmp_path, monkeypatch, at_end)
         TraceBuilder().step(5, 0, 100).write(trace)
         with conversions.ahead():
             os.kill(conversions._ahead.pid, signal.SIGSTOP)
-            conversion = conversions.start(trace, window, None)
+            conversion = conversions.start(trace, window, reason)
         if not at_end:
             monkeypatch.setattr("stepscope.conversions.PATIENCE_S", 0.0)
             recorder.flush()
-            assert not conversion.gives_way
+            assert conversion.gives_way == (reason is None)
         conversions.finish(300)
         assert not conversion.gives_way
     finally:
@@ -159,6 +159,23 @@ def test_more_of_them_than_run_at_once_wait_for_their_turn(tmp_path, monkeypatch
     assert [steps_of(read_window(window)) for window in windows] == [[5], [6]]
     assert not list(recorder.folder.path.glob(".0*"))
     assert not recorder.meta["notes"]
+
+
+def test_one_that_somebody_waits_for_does_not_wait_for_its_turn(tmp_path, monkeypatch):
+    monkeypatch.setattr("stepscope.conversions.AT_ONCE", 0)
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
+    recorder.start()
+    try:
+        conversions = Conversions(recorder)
+        window = conversions.next_window()
+        trace = recorder.folder.path / ".000001.pt.trace.json"
+        TraceBuilder().step(5, 0, 100).write(trace)
+        conversion = conversions.start(trace, window, {"why": ON_DEMAND})
+        assert not conversion.waits
+        conversions.finish(300)
+    finally:
+        recorder.stop()
+    assert steps_of(read_window(window)) == [5]
 
 
 def test_what_waits_when_the_training_ends_is_taken_over(worker):

@@ -271,3 +271,17 @@ def test_the_thread_that_trains_is_followed_even_if_another_one_started_the_reco
     thread.join()
     training.finish()
     assert len(training.recorder.steps) == 3
+
+
+@pytest.mark.parametrize("stalls", [False, True])
+def test_a_stall_is_no_cost_of_the_hooks(monkeypatch, stalls):
+    """A window opens or closes between two steps, which takes far longer than the hooks."""
+    monkeypatch.setattr(loop_module, "_SAMPLE_EVERY", 4)
+    training = Training()
+    loop = training.loop
+    loop.windows.at_boundary = lambda step, *_: stalls and step == 20
+    for _ in range(40):
+        training.train()
+        if loop.tracker.number == 19:
+            loop.look_soon()
+    assert len(loop.hook_ns) == (not stalls)

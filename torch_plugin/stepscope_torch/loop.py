@@ -496,6 +496,8 @@ class Loop:
         if self.after_segment:
             self.after_segment[:] = [call for call in self.after_segment if call()]
         stalled = self.windows.at_boundary(number, tracker.steps, tracker.last_step_ns)
+        if stalled:  # told as a stall: no sample of what the hooks usually cost
+            self._sampled = False
         # A regular step may end where the step after it has nothing to do here.
         self.marks.until = int(min(self._next_check, self.windows.quiet_until)) - 1
         return perf_counter_ns() if stalled else now
