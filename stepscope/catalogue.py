@@ -6,7 +6,8 @@ from typing import Any
 
 from stepscope.analysis.activity import activity_by_step
 from stepscope.analysis.annotations import Annotation
-from stepscope.analysis.collectives import Collective, Communication
+from stepscope.analysis.collective_sums import Collective
+from stepscope.analysis.collectives import Communication
 from stepscope.analysis.device_counters import CountedRanges, DeviceCounter
 from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.device_timeline import DeviceTimeline
@@ -47,6 +48,7 @@ from stepscope.hlo.memory import LiveBuffer, ProgramMemory
 from stepscope.schema import Device
 from stepscope.summary import micro_step_time, step_time
 from stepscope.summary.across import AcrossWorkers
+from stepscope.summary.across_collectives import CollectiveOfAll
 from stepscope.summary.parts import coverage_of
 
 #: Title, place in the JSON, unit of the entries whose name does not tell, and the docstring.
@@ -60,6 +62,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Step time of the run", "step_time_ns", "ns", step_time),
     ("Micro step time", "micro_step_time_ns, workers[].micro_step_time_ns", "ns", micro_step_time),
     ("Workers beside each other", "across_workers", "", AcrossWorkers),
+    ("Collectives of all workers", "across_workers.collectives[]", "", CollectiveOfAll),
     ("Imbalance", "across_workers.imbalance", "", Imbalance),
     ("One worker beside the others", "across_workers.ranks[]", "", Rank),
     ("Where a worker is slow", "across_workers.ranks[].excess", "", Excess),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from stepscope.schema import NONE, Events
 
@@ -50,6 +51,18 @@ class Message:
         if self.name in _CROSSING:
             return _CROSSING[self.name](self.group_size)
         return 1.0 if self.name in _ALL_CROSSES else math.nan
+
+
+def group_sizes(headers: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Ranks of the process groups that headers of traces list, by name."""
+    sizes: dict[str, int] = {}
+    for header in headers:
+        told = header.get("distributedInfo")
+        groups = told.get("pg_config") if isinstance(told, dict) else None
+        for group in groups if isinstance(groups, list) else ():
+            if isinstance(group, dict) and isinstance(group.get("pg_size"), int):
+                sizes[str(group.get("pg_name"))] = group["pg_size"]
+    return sizes
 
 
 def read_message(events: Events, row: int, maker: int, group_sizes: Mapping[str, int]) -> Message:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.collectives import CollectiveRuns
+from stepscope.analysis.collective_sums import CollectiveRuns
 from stepscope.analysis.steps import Steps
 from stepscope.schema import NONE, Events
 
@@ -41,7 +41,7 @@ def step_collectives(events: Events, runs: CollectiveRuns, steps: Steps) -> Step
     for i, m in enumerate(runs.messages):
         size = None if math.isnan(m.group_size) else int(m.group_size)
         for on_device in (False, True):
-            of_message[i, on_device] = labels.setdefault((m.name, m.group, size, on_device), len(labels))
+            of_message[i, int(on_device)] = labels.setdefault((m.name, m.group, size, on_device), len(labels))
     label = of_message[runs.message, runs.on_device.astype(np.int64)] if len(runs.rows) else np.empty(0, np.int64)
     start = events.ts_ns[runs.rows]
     step = np.searchsorted(steps.start_ns, start, "right") - 1 if len(steps) else np.full(len(start), NONE, np.int64)

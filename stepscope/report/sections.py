@@ -63,9 +63,11 @@ def devices(worker: dict[str, Any]) -> list[str]:
         longest = next(c for c in talk["collectives"] if c["device"])
         rate = longest["busbw_bytes_per_s"]
         bus = f" at {fmt.rate(rate)} bus bandwidth" if rate is not None else ""
+        held = talk["stall_ns"]
+        stall = "" if held is None else f", other work waited {fmt.time(held)} for it"
         lines.append(
-            f"  communication {fmt.time(talk['total_ns'])}, {fmt.percent(talk['overlap'])} of it beside computation; "
-            f"longest {fmt.name(longest['name'])}{bus}"
+            f"  communication {fmt.time(talk['total_ns'])}, {fmt.percent(talk['overlap'])} of it beside computation"
+            f"{stall}; longest {fmt.name(longest['name'])}{bus}"
         )
     return lines
 

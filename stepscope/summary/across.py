@@ -15,6 +15,7 @@ from stepscope.analysis.collective_waits import collective_waits
 from stepscope.analysis.percentiles import nearest_rank
 from stepscope.analysis.ranks import FAMILIES, Imbalance, Measures, Rank, beyond_median, excesses, imbalance
 from stepscope.schema import NONE
+from stepscope.summary.across_collectives import CollectiveOfAll, collectives_of_all
 from stepscope.summary.rollup import Rollup
 
 #: Ranks that are told to be missing.
@@ -40,6 +41,7 @@ class AcrossWorkers:
         steps: different steps of all workers
         shared_steps: steps that all workers of their attempt completed
         imbalance: what unequal workers cost
+        collectives: what the workers communicated, null where they did not
         ranks: the workers, in the order of the run
     """
 
@@ -52,6 +54,7 @@ class AcrossWorkers:
     steps: int
     shared_steps: int
     imbalance: Imbalance
+    collectives: list[CollectiveOfAll] | None
     ranks: list[Rank]
 
 
@@ -88,6 +91,7 @@ def across_workers(
         steps=len(found.alignment.id),
         shared_steps=_shared(found),
         imbalance=imbalance(found.compared_by, spread),
+        collectives=collectives_of_all([a["communication"] for a in about], names),
         ranks=_ranks(rollups, names, found, spread.slowest),
     )
     return asdict(across)

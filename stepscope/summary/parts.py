@@ -10,7 +10,9 @@ import numpy as np
 
 from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.capture import Capture
-from stepscope.analysis.collectives import CollectiveRuns, collective_runs, communication
+from stepscope.analysis.collective_messages import group_sizes
+from stepscope.analysis.collective_sums import CollectiveRuns
+from stepscope.analysis.collectives import collective_runs, communication
 from stepscope.analysis.device_phases import DevicePhases
 from stepscope.analysis.device_timeline import DeviceTimeline, device_timeline
 from stepscope.analysis.idle import KERNEL_WAIT_THRESHOLD_NS, idle_by_device, idle_by_stream
@@ -41,13 +43,7 @@ def idle_part(capture: Capture, links: Links) -> dict[str, Any]:
 
 
 def collectives_of(windows: list[Window], events: Events, links: Links) -> CollectiveRuns:
-    sizes: dict[str, int] = {}
-    for window in windows:
-        told = window.header.get("distributedInfo")
-        groups = told.get("pg_config") if isinstance(told, dict) else None
-        for group in groups if isinstance(groups, list) else ():
-            if isinstance(group, dict) and isinstance(group.get("pg_size"), int):
-                sizes[str(group.get("pg_name"))] = group["pg_size"]
+    sizes = group_sizes(window.header for window in windows)
     return collective_runs(events, links, sizes, [window.events for window in windows])
 
 

@@ -1,5 +1,5 @@
-"""The tables of one worker: kernels, operators, modules, memory operations, allocations, launches, annotations,
-requests of inference and their batches, operations that XLA compiled, and these as a tree.
+"""The tables of one worker: kernels, operators, modules, memory operations, collectives, allocations, launches,
+annotations, requests of inference and their batches, operations that XLA compiled, and these as a tree.
 
 Each has every occurrence as a row of its own, and groups of them. What a group shows is computed by the functions of
 ``stepscope.analysis`` that the summary is made of.
@@ -18,6 +18,7 @@ from stepscope.schema import Device, Program
 from stepscope.tables.allocations import AllocationTable
 from stepscope.tables.annotations import AnnotationTable
 from stepscope.tables.batches import BatchTable
+from stepscope.tables.collectives import CollectiveTable
 from stepscope.tables.frame import Frame, Occurrences
 from stepscope.tables.hlo import HloTable
 from stepscope.tables.hlo_profile import HloProfileTable
@@ -41,7 +42,7 @@ class Table(Protocol):
 
     def why_empty(self) -> str | None:
         """A word for why there are no rows, None where there are: no_window, no_device, no_operator, no_module,
-        no_memory_operation, no_allocation, no_launch, no_annotation, no_request, no_batch, no_hlo."""
+        no_memory_operation, no_collective, no_allocation, no_launch, no_annotation, no_request, no_batch, no_hlo."""
         ...
 
     @property
@@ -57,6 +58,7 @@ TABLES: dict[str, type[Any]] = {
     "operators": OperatorTable,
     "modules": ModuleTable,
     "memory": MemoryOperationTable,
+    "collectives": CollectiveTable,
     "allocations": AllocationTable,
     "launches": LaunchTable,
     "annotations": AnnotationTable,

@@ -12,6 +12,8 @@ from stepscope.analysis.allocations import Allocator, allocators
 from stepscope.analysis.autograd import Autograd, link_backward
 from stepscope.analysis.capture import merge
 from stepscope.analysis.ceilings import Ceilings, ceilings_of
+from stepscope.analysis.collective_sums import CollectiveRuns
+from stepscope.analysis.collectives import collective_runs
 from stepscope.analysis.hlo_ops import hlo_runs
 from stepscope.analysis.kernel_runs import KernelRuns, kernel_runs
 from stepscope.analysis.launches import Launches, LaunchTimes, Links, launch_times, launches, link
@@ -57,6 +59,8 @@ class Source:
         self.capture = merge([s.events for s in segments if s.base < LIVE_BASE])
         self.events: Events = self.capture.events
         self.live: Events = merge([_on_lanes(s, timeline) for s in segments if s.base >= LIVE_BASE]).events
+        self._windows = [s.events for s in segments if s.base < LIVE_BASE]
+        self._group_sizes = dict(timeline.group_sizes)
         known = {device.id: device for device in devices} | timeline.devices
         self._devices = [device for _, device in sorted(known.items())]
         self._programs = programs
@@ -87,6 +91,10 @@ class Source:
     @cached_property
     def runs(self) -> KernelRuns:
         return kernel_runs(self.events, self.links, self._devices)
+
+    @cached_property
+    def collectives(self) -> CollectiveRuns:
+        return collective_runs(self.events, self.links, self._group_sizes, self._windows)
 
     @property
     def is_amd(self) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from stepscope.analysis.capture import merge
+from stepscope.analysis.collective_messages import group_sizes
 from stepscope.analysis.launches import Links
 from stepscope.analysis.steps import find_steps
 from stepscope.errors import StepscopeError
@@ -76,6 +77,7 @@ class Timeline:
         self._windows_seen: set[str] = set()
         self._windows: list[Segment] = []
         self.devices: dict[int, Device] = {}  # by id, as the windows tell
+        self.group_sizes: dict[str, int] = {}  # ranks of process groups, as the windows tell
         self.mirrors: list[Mirror] = []
         self.work = DeviceWork(self.lanes, lambda segment: self.links_of(segment).launches)
         self._window_steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
@@ -227,6 +229,7 @@ class Timeline:
                 continue
             events = window.events
             self.devices.update({device.id: device for device in window.devices})
+            self.group_sizes |= group_sizes([window.header])
             lane = self.lanes.of_window(window)
             base = sum(len(s.events) for s in self._windows)
             segment = Segment(events, lane, self.names.ids(events.names), base)

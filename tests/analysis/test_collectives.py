@@ -4,10 +4,13 @@ import math
 
 import pytest
 
+from stepscope.analysis.capture import merge
 from stepscope.analysis.collectives import collective_runs, communication
 from stepscope.analysis.launches import link
+from stepscope.analysis.step_collectives import step_collectives
+from stepscope.analysis.steps import find_steps
 from stepscope.runs import open_run
-from stepscope.schema import Kind
+from stepscope.schema import Events, Kind
 from stepscope.summary import summarize
 from tests.analysis.table import Table
 from tests.builders import TraceBuilder
@@ -180,6 +183,14 @@ class TestSources:
         (collective,) = found.collectives
         assert (collective.name, collective.device, collective.total_ns) == ("all_reduce", False, 50)
         assert (collective.bytes, collective.exposed_ns) == (800, None)
+
+    def test_a_step_tells_those_of_the_host_from_those_of_devices(self):
+        table = Table().host(Kind.STEP, "step", 0, 100, step=1).host(Kind.ANNOTATION, "gloo:all_reduce", 0, 50, tid=9)
+        capture = merge([table.device(Kind.COLLECTIVE, "ncclDevKernel_AllReduce", 10, 20).events()])
+        events, links = capture.events, link(capture.events)
+        steps = find_steps(Events.empty(), capture, links)
+        found = step_collectives(events, collective_runs(events, links), steps)
+        assert [found.labels[i][3] for i in found.label.tolist()] == [False, True]
 
     def test_none(self):
         assert of(Table().kernel("gemm", 0, 10)) is None

@@ -238,3 +238,22 @@ def test_the_wait_for_others_in_the_collectives_of_a_run(tmp_path):
     assert [r["slowest"] for r in ranks] == [0, 1]
     assert [r["delta_ns"] for r in ranks] == [-20_000, 20_000]
     assert Kind.COLLECTIVE in open_run(tmp_path).workers[0].window("").events.kind
+
+
+def test_the_collectives_of_all_workers(tmp_path):
+    told = {"Collective name": "allreduce", "In msg nelems": 1000, "dtype": "Float", "Group size": 2}
+    for rank, compute in enumerate((20, 60)):  # the all_reduce of 40 us is behind 20 us of compute, or behind all of it
+        trace = TraceBuilder(rank=rank).step(1, 0, 200).launch(10, 1, 1).launch(12, 1, 2).launch(14, 1, 3)
+        trace.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 50, 40, stream=20, correlation=1, **told)
+        trace.kernel("gemm", 45, 5 + compute, correlation=2).kernel("sgd", max(90, 50 + compute), 5, correlation=3)
+        trace.write(tmp_path / f"r{rank}.pt.trace.json")
+    summary = summarize(open_run(tmp_path))
+    (found,) = summary["across_workers"]["collectives"]
+    assert (found["name"], found["group_size"], found["workers"], found["count"]) == ("all_reduce", 2, 2, 2)
+    assert (found["slack_ns"], found["stall_ns"], found["in_slack"]) == (80_000, 20_000, 1)
+    assert (found["slack_from"], found["most_stalled"]) == ("order", summary["workers"][0]["worker"])
+    assert found["needed_busbw_bytes_per_s"] == pytest.approx(4000 / 20e-6)
+    assert found["busbw_bytes_per_s"] == pytest.approx(4000 / 40e-6)
+    assert overview(open_run(tmp_path), rollup.rollups(open_run(tmp_path).workers))["across_workers"] == (
+        summary["across_workers"]
+    )

@@ -51,6 +51,8 @@ def test_groups_equal_the_summary(table: Any) -> None:
         same(rows_of(tables, "memory", "kind"), summary["memory_operations"], {}, *kinds)
         same(rows_of(tables, "launches", "name"), summary["launches"]["by_call"], {}, "name")
         same(rows_of(tables, "annotations", "name"), summary["annotations"], {}, "name")
+        talk = summary["communication"] or {"collectives": []}
+        same(rows_of(tables, "collectives", "group"), talk["collectives"], {}, "name", "group", "group_size", "device")
         for name, kind in TABLES.items():
             for by in kind.groupings:
                 grouped, single = tables.frame(name, by), tables.frame(name, "none")

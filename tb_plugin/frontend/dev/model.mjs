@@ -427,6 +427,13 @@ const COMMUNICATION = {
       bytes_known: 120,
       algbw_bytes_per_s: 6.9e10,
       busbw_bytes_per_s: 1.2e11,
+      slack_ns: 1.1e9,
+      slack_known: 120,
+      slack_from: "calls",
+      stall_ns: 3e8,
+      in_slack: 80,
+      needed_algbw_bytes_per_s: 8.8e10,
+      needed_busbw_bytes_per_s: 1.54e11,
     },
   ],
 };

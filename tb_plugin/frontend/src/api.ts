@@ -207,13 +207,24 @@ export interface CollectiveRow {
   bytes_known: number;
   algbw_bytes_per_s: number | null;
   busbw_bytes_per_s: number | null;
+  slack_ns: number | null;
+  slack_known: number;
+  slack_from: SlackFrom | null;
+  stall_ns: number | null;
+  in_slack: number;
+  needed_algbw_bytes_per_s: number | null;
+  needed_busbw_bytes_per_s: number | null;
 }
+
+/** How it is known what waits for a collective; the last two give a lower bound of the slack. */
+export type SlackFrom = "operations" | "records" | "calls" | "order";
 
 export interface Communication {
   total_ns: number;
   exposed_ns: number;
   overlapped_ns: number;
   overlap: number | null;
+  stall_ns: number | null;
   collectives: CollectiveRow[];
   collective_count: number;
 }

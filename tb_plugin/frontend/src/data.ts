@@ -53,6 +53,9 @@ export const mayUseXla = computed(
   () => (shown.value.worker?.framework ?? summary.now.value.value?.worker.framework ?? "pytorch") !== "pytorch",
 );
 
+/** Whether the worker talks to others. */
+export const communicates = computed(() => (summary.now.value.value?.worker.communication ?? null) !== null);
+
 /** Whether the worker has requests of inference, and batches of them. */
 export const servesRequests = computed(() => {
   const found = summary.now.value.value?.worker.inference ?? null;

@@ -46,10 +46,17 @@ export const DEFINITIONS = {
   otherWait: "All other gaps: waiting for another stream or device, or the launch is not in the trace.",
   precision:
     "Time of compute kernels by the precision of their arithmetic, as the types in the kernel's name tell, else the input types of its operator. The parts sum to all time of compute kernels.",
-  exposed: "Collectives ran and no compute kernel did: communication that the step waits for.",
+  exposed:
+    "Collectives ran and no compute kernel did, because work waited for them (stall) or because the host launched nothing else.",
   overlapped: "Collectives ran while a compute kernel did.",
   exposedShare:
     "Time in which collectives ran and no compute kernel did, divided by the time of the steps captured in depth.",
+  slack:
+    "From the begin of a collective until what waits for it could have begun without it: the next work of its own stream, the first work of another stream behind a wait for it, or a host that waits for the device. Sum over the runs.",
+  stall:
+    "Time in which something waited for a collective: what its runs took beyond their slack. Time without a compute kernel (exposed) may as well be that of a host that launches too slowly.",
+  neededBandwidth:
+    "The bandwidth that would hide it: message / slack of the runs that took longer than their slack, of all where none did. Of the bus where the size of the group is known.",
   collectiveTime: "Sum of the durations of all runs, the wait for the last rank to come included.",
   messageBytes: "Sum of the messages that are known: what one rank gives, for all_gather what it gets.",
   bandwidth:

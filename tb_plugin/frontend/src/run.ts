@@ -1,6 +1,6 @@
 // A run as a whole, all its workers beside each other: what its routes answer, and what that is called.
 
-import type { Finding, Percentiles } from "./api";
+import type { CollectiveRow, Finding, Percentiles } from "./api";
 import { DASH, duration } from "./format";
 import { ACTIVITY_LABELS, PHASE_LABELS, type Activity, type Phase } from "./kinds";
 
@@ -50,6 +50,26 @@ export interface DeviceTimes {
 
 export type Family = "activity" | "phase";
 
+/** A collective of all workers: sums, and the largest bandwidths of a worker. */
+export type RunCollective = Pick<
+  CollectiveRow,
+  | "name"
+  | "group"
+  | "group_size"
+  | "device"
+  | "count"
+  | "total_ns"
+  | "exposed_ns"
+  | "slack_ns"
+  | "slack_known"
+  | "slack_from"
+  | "stall_ns"
+  | "in_slack"
+  | "bytes"
+  | "busbw_bytes_per_s"
+  | "needed_busbw_bytes_per_s"
+> & { workers: number; most_stalled: string | null };
+
 export interface RunSummary {
   run: string;
   live: number;
@@ -71,6 +91,7 @@ export interface RunSummary {
     steps: number;
     shared_steps: number;
     imbalance: { measure: string; steps: number; excess_ns: number | null; ratio: number | null };
+    collectives: RunCollective[] | null;
   } | null;
   ranks: Ranks;
   memory: RunMemory;
@@ -129,10 +150,10 @@ export function stretchName(steps: RunSteps, i: number): string {
   return first === last ? `step ${first}` : `steps ${first} to ${last}`;
 }
 
-/** "+2.6 ms", "−3 µs". */
+/** "+2.6 ms", "−3 µs", "0 ns". */
 export function signed(ns: number | null): string {
   if (ns === null) return DASH;
-  return `${ns < 0 ? "−" : "+"}${duration(Math.abs(ns))}`;
+  return ns === 0 ? "0 ns" : `${ns < 0 ? "−" : "+"}${duration(Math.abs(ns))}`;
 }
 
 /** What a slow worker spends more time in than the median worker; null for one that is not slow. */

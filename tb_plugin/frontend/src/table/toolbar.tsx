@@ -14,6 +14,7 @@ export const ONE: Record<TableName, string> = {
   operators: "operator call",
   modules: "module",
   memory: "copy or fill",
+  collectives: "collective",
   allocations: "allocation",
   launches: "launch",
   annotations: "region",

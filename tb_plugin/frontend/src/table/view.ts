@@ -5,6 +5,7 @@ export const TABLES = [
   "operators",
   "modules",
   "memory",
+  "collectives",
   "allocations",
   "launches",
   "annotations",

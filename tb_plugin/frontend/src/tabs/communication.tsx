@@ -8,6 +8,7 @@ import { ACTIVITY_COLORS } from "../palette";
 import { theme } from "../state";
 import { StackedBar } from "../ui/bar";
 import { Card, type CardData } from "../ui/card";
+import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, SlackHeads, slackNote, slackValues } from "./slack";
 
 const MOST_ROWS = 8;
 
@@ -62,12 +63,14 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
               <th scope="col" class="num" title={DEFINITIONS.exposed}>
                 Exposed
               </th>
+              <SlackHeads />
               <th scope="col" class="num" title={DEFINITIONS.messageBytes}>
                 Messages
               </th>
               <th scope="col" class="num" title={DEFINITIONS.bandwidth}>
                 Bandwidth
               </th>
+              <NeededHead />
             </tr>
           </thead>
           <tbody>
@@ -77,6 +80,7 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
           </tbody>
         </table>
       </div>
+      {slackNote(collectives) && <p class="chart-note">{slackNote(collectives)}</p>}
       {data.collective_count > shown.length && (
         <p class="chart-note">
           The first {count(shown.length)} of {count(data.collective_count)}
@@ -95,9 +99,12 @@ function dataOf(rows: readonly CollectiveRow[]): CardData {
       { label: "Count", unit: "count", title: DEFINITIONS.count },
       { label: "Time", unit: "ns", title: DEFINITIONS.collectiveTime },
       { label: "Exposed", unit: "ns", title: DEFINITIONS.exposed },
+      ...SLACK_COLUMNS,
       { label: "Messages", unit: "bytes", title: DEFINITIONS.messageBytes },
       { label: "Algorithm bandwidth", unit: "bytes_per_s" },
       { label: "Bus bandwidth", unit: "bytes_per_s", title: DEFINITIONS.bandwidth },
+      { label: "Needed algorithm bandwidth", unit: "bytes_per_s", title: DEFINITIONS.neededBandwidth },
+      { label: "Needed bus bandwidth", unit: "bytes_per_s", title: DEFINITIONS.neededBandwidth },
     ],
     rows: rows.map((row) => [
       row.name,
@@ -106,9 +113,12 @@ function dataOf(rows: readonly CollectiveRow[]): CardData {
       row.count,
       row.total_ns,
       row.exposed_ns,
+      ...slackValues(row),
       row.bytes,
       row.algbw_bytes_per_s,
       row.busbw_bytes_per_s,
+      row.needed_algbw_bytes_per_s,
+      row.needed_busbw_bytes_per_s,
     ]),
   };
 }
@@ -132,6 +142,7 @@ function Collective({ row }: { row: CollectiveRow }): JSX.Element {
       <td class="num" title={row.exposed_ns === null ? `${NOT_MEASURED}: it ran on the host` : exact(row.exposed_ns)}>
         {duration(row.exposed_ns)}
       </td>
+      <SlackCells row={row} />
       <td
         class="num"
         title={
@@ -155,6 +166,7 @@ function Collective({ row }: { row: CollectiveRow }): JSX.Element {
         {rate(speed)}
         {speed !== null && <span class="faint"> {bus === null ? "alg" : "bus"}</span>}
       </td>
+      <NeededCell row={row} needed={row.needed_busbw_bytes_per_s ?? row.needed_algbw_bytes_per_s} />
     </tr>
   );
 }

@@ -14,6 +14,7 @@ import { Cards } from "../ui/cards";
 import { Absent, Await } from "../ui/states";
 import { Findings } from "./findings";
 import { everyone, mapNumbers, RunMap } from "./run-map";
+import { RunCollectives } from "./run-collectives";
 import { RunDevices } from "./run-devices";
 import { RankTable } from "./run-table";
 import { toldRules, Verdict } from "./run-verdict";
@@ -41,6 +42,7 @@ export function RunSummaryTab(): JSX.Element {
               <ComparedMap run={run} />
             </Cards>
             <RunDevices run={run} />
+            <RunCollectives run={run} />
             <RankTable run={run} onOpen={(rank) => openWorker(run.run, run.ranks.worker[rank])} />
             <Quality run={run} />
           </>

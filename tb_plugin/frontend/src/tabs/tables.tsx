@@ -2,7 +2,7 @@
 // one and in groups.
 
 import type { JSX } from "preact";
-import { mayUseXla, servesRequests } from "../data";
+import { communicates, mayUseXla, servesRequests } from "../data";
 import { adjust, nav, navigate } from "../state";
 import { Details } from "../table/details";
 import { focusFilter } from "../table/filters";
@@ -20,6 +20,7 @@ const LABELS: Record<TableName, string> = {
   operators: "Operators",
   modules: "Modules",
   memory: "Memory operations",
+  collectives: "Collectives",
   allocations: "Allocations",
   launches: "Launches",
   annotations: "Annotations",
@@ -129,6 +130,7 @@ function toggle(id: number): void {
 const offered = (table: TableName): readonly TableName[] =>
   TABLES.filter((name) => {
     if (name === table) return true;
+    if (name === "collectives") return communicates.value;
     if (name === "requests" || name === "batches") return servesRequests.value[name];
     return mayUseXla.value || (name !== "hlo" && name !== "hlo_profile");
   });
@@ -219,6 +221,15 @@ const EMPTY: Record<string, JSX.Element> = {
       <p class="state-title">No copy and no fill on a device in this capture</p>
       <p class="state-detail">
         The model ran on the CPU, or the profiler did not record the device. Allocations are in a table of their own.
+      </p>
+    </>
+  ),
+  no_collective: (
+    <>
+      <p class="state-title">No collective in this capture</p>
+      <p class="state-detail">
+        The job has one rank, or no rank talked to others in the steps that were captured. NCCL and RCCL are seen on the
+        GPU, gloo on the host, transfers between slices of TPUs in XPlane files.
       </p>
     </>
   ),

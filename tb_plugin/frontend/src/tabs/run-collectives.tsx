@@ -1,0 +1,137 @@
+// The collectives of all workers: how long they take, what waits for them, what bandwidth they get and would need.
+
+import type { JSX } from "preact";
+import { DEFINITIONS, NOT_MEASURED } from "../definitions";
+import { bytes, count, duration, exact, plural, rate } from "../format";
+import type { RunCollective, RunSummary } from "../run";
+import { openWorker } from "../state";
+import { Card } from "../ui/card";
+import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, SlackHeads, slackNote, slackValues } from "./slack";
+
+const MOST_ROWS = 12;
+const BANDWIDTH = "The largest of the workers' bus bandwidths: that of the worker that waited least for others.";
+const NEEDED = "The largest bus bandwidth that a worker needs to hide it.";
+
+/** Nothing where no worker communicated in its deep windows. */
+export function RunCollectives({ run }: { run: RunSummary }): JSX.Element | null {
+  const rows = run.across_workers?.collectives ?? [];
+  if (rows.length === 0) return null;
+  const note = slackNote(rows);
+  return (
+    <Card
+      title="Collectives of all workers"
+      definition="Sums over the workers, in their deep windows."
+      data={() => ({
+        columns: [
+          { label: "Collective", unit: "text" },
+          { label: "Group", unit: "text" },
+          { label: "Ranks", unit: "count" },
+          { label: "Workers", unit: "count" },
+          { label: "Count", unit: "count", title: DEFINITIONS.count },
+          { label: "Time", unit: "ns", title: DEFINITIONS.collectiveTime },
+          { label: "Exposed", unit: "ns", title: DEFINITIONS.exposed },
+          ...SLACK_COLUMNS,
+          { label: "Stalls most", unit: "text" },
+          { label: "Messages", unit: "bytes", title: DEFINITIONS.messageBytes },
+          { label: "Bus bandwidth", unit: "bytes_per_s", title: BANDWIDTH },
+          { label: "Needed bus bandwidth", unit: "bytes_per_s", title: NEEDED },
+        ],
+        rows: rows.map((row) => [
+          row.name,
+          row.group,
+          row.group_size,
+          row.workers,
+          row.count,
+          row.total_ns,
+          row.exposed_ns,
+          ...slackValues(row),
+          row.most_stalled,
+          row.bytes,
+          row.busbw_bytes_per_s,
+          row.needed_busbw_bytes_per_s,
+        ]),
+      })}
+      isTable
+    >
+      <div class="scroll-x">
+        <table class="plain spaced" data-testid="run-collectives">
+          <thead>
+            <tr>
+              <th scope="col">Collective</th>
+              <th scope="col" class="num" title="Workers that ran it.">
+                Workers
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.count}>
+                Count
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.collectiveTime}>
+                Time
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.exposed}>
+                Exposed
+              </th>
+              <SlackHeads />
+              <th scope="col" title="The worker with the longest mean stall a run.">
+                Stalls most
+              </th>
+              <th scope="col" class="num" title={DEFINITIONS.messageBytes}>
+                Messages
+              </th>
+              <th scope="col" class="num" title={BANDWIDTH}>
+                Bandwidth
+              </th>
+              <NeededHead />
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, MOST_ROWS).map((row, i) => (
+              <Collective key={i} row={row} run={run} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {note && <p class="chart-note">{note}</p>}
+      {rows.length > MOST_ROWS && (
+        <p class="chart-note">
+          The first {count(MOST_ROWS)} of {count(rows.length)}
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function Collective({ row, run }: { row: RunCollective; run: RunSummary }): JSX.Element {
+  const where = [row.group, row.group_size !== null && plural(row.group_size, "rank"), !row.device && "on the host"]
+    .filter(Boolean)
+    .join(", ");
+  const { most_stalled: most } = row;
+  const rank = most === null ? null : (run.ranks.rank[run.ranks.worker.indexOf(most)] ?? null);
+  return (
+    <tr>
+      <th scope="row" class="clip" title={where ? `${row.name}: ${where}` : row.name}>
+        {row.name} {where && <span class="faint">{where}</span>}
+      </th>
+      <td class="num">{count(row.workers)}</td>
+      <td class="num">{count(row.count)}</td>
+      <td class="num" title={exact(row.total_ns)} data-value={row.total_ns}>
+        {duration(row.total_ns)}
+      </td>
+      <td class="num" title={row.exposed_ns === null ? `${NOT_MEASURED}: it ran on the host` : exact(row.exposed_ns)}>
+        {duration(row.exposed_ns)}
+      </td>
+      <SlackCells row={row} />
+      <td>
+        {most !== null && (
+          <button type="button" class="inline-link" title={`Open ${most}`} onClick={() => openWorker(run.run, most)}>
+            {rank === null ? most : `Rank ${rank}`}
+          </button>
+        )}
+      </td>
+      <td class="num">{bytes(row.bytes)}</td>
+      <td class="num" title={row.busbw_bytes_per_s === null ? "Needs the sizes of messages and group" : BANDWIDTH}>
+        {rate(row.busbw_bytes_per_s)}
+      </td>
+      <NeededCell row={row} needed={row.needed_busbw_bytes_per_s} />
+    </tr>
+  );
+}
