@@ -10,14 +10,26 @@ from stepscope.report import format as fmt
 from stepscope.rules.case import Case
 from stepscope.rules.finding import Finding
 
+#: Parts of the latency of requests (analysis.inference), as a sentence names them.
+_REQUEST_PARTS = {
+    "host_before": "the host's work before anything else",
+    "batch_wait": "waiting for a batch",
+    "batch": "the batch's work on the host",
+    "to_device": "copying to the device",
+    "device": "the device's work",
+    "from_device": "copying from the device",
+    "host": "the host's work",
+    "host_after": "the host's work after everything else",
+}
+
 
 @dataclass(frozen=True)
 class Bound:
     """What bounds a worker's step.
 
     Metrics:
-        by: what takes most of the step: device, communication, copies, input, host, cpu; unknown where that is not
-            recorded
+        by: what takes most of the step: device, communication, copies, input, host, cpu; requests where there are no
+            steps, but requests of inference; unknown where that is not recorded
         sentence: the same with numbers
     """
 
@@ -67,6 +79,8 @@ def bound(case: Case) -> Bound | None:
         return _device_bound(case)
     if case.loop is not None:
         return _loop_bound(case)
+    if served := _requests(case):
+        return Bound("requests", served)
     largest = _largest_operator(case)
     return Bound("cpu", f"CPU-bound: {largest}.") if largest else None
 
@@ -108,6 +122,19 @@ def _loop_bound(case: Case) -> Bound | None:
         return Bound("unknown", f"On the host {names} {take} {share} of the step time; no deep window tells more.")
     largest = _largest_operator(case)
     return Bound("cpu", f"CPU-bound: {names} {take} {share} of the step time{'; ' + largest if largest else ''}.")
+
+
+def _requests(case: Case) -> str | None:
+    """How long requests of inference took, and the largest part of it."""
+    found = case.worker.get("inference")
+    if not found:
+        return None
+    latency = found["latency_ns"]
+    told = f"Half of the requests took at most {fmt.time(latency['p50'])}, 99 of 100 {fmt.time(latency['p99'])}"
+    largest = max(found["parts"] or [], key=lambda part: part["share"], default=None)
+    if largest is None:
+        return f"{told}."
+    return f"{told}; {_REQUEST_PARTS[largest['part']]} takes {fmt.percent(largest['share'])} of their time."
 
 
 def _largest_operator(case: Case) -> str | None:

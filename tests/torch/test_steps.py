@@ -267,6 +267,13 @@ def test_validation_between_own_marks():
     assert rows.of("validation") == [(40, 60, NONE)]
 
 
+def test_own_marks_where_nothing_trains_make_steps_of_inference():
+    rows = Script().evaluate().mark().evaluate().evaluate().mark().finish()
+    assert rows.steps == [(0, 0, 10), (1, 10, 30)]
+    assert rows.of("validation") == []
+    assert rows.of("forward") == [(0, 10, 0), (10, 20, 1), (20, 30, 1)]
+
+
 def test_an_open_step_without_optimizer_is_cut_by_the_end():
     rows = Script().batch().train().batch().forward().finish()
     assert rows.steps == [(0, 0, 40), (1, 40, 60)]

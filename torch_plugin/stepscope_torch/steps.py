@@ -150,7 +150,7 @@ class StepTracker:
             if self._kind != _TRAINING:
                 self._kind = _TRAINING
                 self.sink.step = self.number
-        elif self._kind == _UNKNOWN and (module in self._trained or not self._trained):
+        elif self._kind == _UNKNOWN and not self._serves and (module in self._trained or not self._trained):
             # A module that never trains (a teacher, a target network) says nothing about the segment.
             self._kind = _VALIDATING
             self.sink.step = NONE
@@ -160,6 +160,11 @@ class StepTracker:
     @property
     def is_validating(self) -> bool:
         return self._kind == _VALIDATING
+
+    @property
+    def _serves(self) -> bool:
+        """Whether the user marks steps of a loop in which nothing trains: steps of inference, and no validation."""
+        return self.manual and not self._trained
 
     @property
     def _is_prelude(self) -> bool:
@@ -190,7 +195,7 @@ class StepTracker:
         self.manual = True
         if self.start is None:
             self.start = self._last_mark
-        if self._kind != _VALIDATING:
+        if self._kind != _VALIDATING or self._serves:
             self._kind = _TRAINING
             self.stepped = True
         self._close(now)
