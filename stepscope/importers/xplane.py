@@ -37,9 +37,9 @@ from stepscope.importers.xplane_names import (
     MEMSET_DETAILS,
     ROOT,
     STEP_NUMBER,
+    USER_ROOT,
     detail_bytes,
     device_kind,
-    USER_ROOT,
     framework_of,
     host_kind,
 )

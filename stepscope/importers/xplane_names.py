@@ -68,13 +68,13 @@ def host_kind(plane: str, name: str, is_step: bool, has_correlation: bool, is_us
     """
     if is_step:
         return Kind.STEP
+    if is_user_root or REQUEST_NAME.fullmatch(name):
+        return Kind.ANNOTATION
     if "python-tracer" in plane or name.startswith("$"):
         return Kind.PYTHON
     if "nvtx" in plane.lower():
         return Kind.ANNOTATION
     if has_correlation or _DEVICE_API.match(name):
-    if is_user_root or REQUEST_NAME.fullmatch(name):
-        return Kind.ANNOTATION
         return classify("cuda_runtime", name, instant=False)[0]
     if _DATALOADER.match(name):
         return Kind.DATALOADER
