@@ -49,6 +49,9 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
             for show in ("memory", "graph", "text")
         }
         found["hlo"] = f"{here}&p.stepscope.tab=tables&p.stepscope.table=hlo"
+    if ask(base, "summary", run=run["id"], worker=worker)["worker"]["inference"]:
+        found["inference"] = found["summary"]
+        found["requests"] = f"{here}&p.stepscope.tab=tables&p.stepscope.table=requests&p.stepscope.tby=none"
     others = [r for r in runs if r["id"] != run["id"] and r["workers"]]
     if others:
         found["compare"] = f"{here}&p.stepscope.tab=compare&p.stepscope.with={quote(others[0]['id'], safe='')}"
