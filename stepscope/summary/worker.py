@@ -16,8 +16,8 @@ from stepscope.analysis.device_counters import counter_values
 from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.gpu import gpus
 from stepscope.analysis.hlo_ops import hlo_operations, hlo_runs
-from stepscope.analysis.job_times import job_times
 from stepscope.analysis.inference import inference
+from stepscope.analysis.job_times import job_times
 from stepscope.analysis.kernel_runs import kernel_runs
 from stepscope.analysis.kernels import (
     ActivityTime,
@@ -146,9 +146,9 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     idle = attempt("idle times", idle_part, capture, links)
     waits = attempt("synchronisation", synchronisation_part, capture)
     pipelines = attempt("tf.data pipelines", tf_data, events)
+    served = attempt("requests", lambda found: inference(live, events, capture.bounds, found), links)
     collectives = attempt("communication", collectives_of, windows, events, links)
     talk = attempt("communication", communication_part, events, collectives)
-    served = attempt("requests", lambda found: inference(live, events, capture.bounds, found), links)
     in_steps = attempt("communication by step", step_collectives, events, collectives, steps)
     calls = attempt("operators", calling, events, links, backward)
     noted(attempt("operators", call_notes, calls, backward))
@@ -224,6 +224,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "memory_operations": plain(memory_list),
         "synchronisation": waits,
         "tf_data": pipelines and asdict(pipelines),
+        "inference": served and asdict(served),
         "communication": talk,
         "launches": launches_part(launched) if windows else None,
         "operator_modes": fields_of(OperatorModes, modes),
@@ -243,7 +244,6 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     judge(summary, notes.list())
     analysis = Analysis(summary, steps, activity, phases, micro, in_steps, on_device)
     add_findings(worker, analysis, limits)
-        "inference": served and asdict(served),
     return analysis
 
 
