@@ -40,11 +40,12 @@ export function duration(ns: number | null | undefined): string {
 
 /** A duration for the marks of an axis: without zeros that say nothing ("40 ms", "2.5 s"). */
 export function axisDuration(ns: number): string {
-  return ns === 0
-    ? "0"
-    : duration(ns)
-        .replace(/(\.\d*?)0+(?= )/, "$1")
-        .replace(/\.(?= )/, "");
+  return ns === 0 ? "0" : withoutZeros(duration(ns));
+}
+
+/** "1.50 GiB" as "1.5 GiB", "2.00 ms" as "2 ms". */
+export function withoutZeros(text: string): string {
+  return text.replace(/(\.\d*?)0+(?= )/, "$1").replace(/\.(?= )/, "");
 }
 
 /** Milliseconds with a fixed number of decimals, for columns that are compared line by line. */

@@ -49,6 +49,7 @@ test("the slowest worker first, those that were not measured last", () => {
   const ranks = { worker: ["a", "b", "c"], delta_ns: [-1, null, 5] } as never;
   assert.deepEqual(bySlowness({ ranks }), [2, 0, 1]);
   assert.equal(signed(-1500), "−1.50 µs");
+  assert.equal(signed(0), "0 ns");
 });
 
 test("a rank that is searched for comes before others whose text holds its number", () => {

@@ -4,7 +4,18 @@ import type { Percentiles } from "../api";
 import { axisDuration, count, duration, percent } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
 import type { Histogram } from "../table/requests";
+import { niceStep, tickLabel } from "../timeline/ruler";
 import { axis, baseOption, CHART_COLORS, CHART_FONT, tooltipOption, type Option } from "./echarts";
+
+const NARROW = 0.05; // of the value: three digits no longer tell the marks apart
+const EQUAL = 1e-5;
+
+/** The texts of the marks of an axis from `first` on, `width` long. */
+function markText(first: number, width: number): (ns: number) => string {
+  if (width < EQUAL * first) return (ns) => (ns === first ? axisDuration(ns) : ""); // all take equally long
+  if (width < NARROW * first) return (ns) => tickLabel(ns, niceStep(width / 5), first + width);
+  return axisDuration;
+}
 
 export function histogramOption(histogram: Histogram, time: Percentiles, theme: Theme, what: string): Option {
   const colors = CHART_COLORS[theme];
@@ -41,7 +52,7 @@ export function histogramOption(histogram: Histogram, time: Percentiles, theme: 
         position: "bottom",
         splitLine: { show: false },
         splitNumber: 5,
-        axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: axisDuration },
+        axisLabel: { color: colors.faint, fontSize: 11, hideOverlap: true, formatter: markText(edges[0], width) },
       }),
     ],
     yAxis: axis(theme, {

@@ -2,7 +2,7 @@
 
 import type { SeriesUnit } from "../api";
 import { mix } from "../color";
-import { axisDuration, quantity } from "../format";
+import { axisDuration, quantity, withoutZeros } from "../format";
 import { CANVAS, SERIES_COLORS, type Theme } from "../palette";
 import type { TimeRange } from "../time/view";
 import { niceStep } from "../timeline/ruler";
@@ -123,7 +123,7 @@ export function drawLines(plot: Plot, lines: readonly Line[], marks: readonly Ma
     ctx.fillStyle = colors.line;
     ctx.fillRect(LEFT, Math.round(y(mark)), width - LEFT - RIGHT, 1);
     ctx.fillStyle = colors.faint;
-    const text = mark === 0 ? "0" : valueText(mark, lines[0].unit).replace(/\.0+(?= )/, "");
+    const text = mark === 0 ? "0" : withoutZeros(valueText(mark, lines[0].unit));
     ctx.fillText(text, LEFT - 8, Math.max(top + 3, Math.min(y(mark), bottom - 3)));
   }
   ctx.save();

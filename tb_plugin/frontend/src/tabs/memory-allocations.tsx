@@ -47,8 +47,8 @@ export function AllocationsCard({ range }: { view: TimeView; range: TimeRange | 
         <h3 title={DEFINITIONS.allocations}>Allocations</h3>
         <span class="faint">
           {by !== SINGLE
-            ? "of all deep windows; a row lists its allocations"
-            : `${range ? "made in the interval on show" : "of all deep windows"}; a row opens it in the timeline`}
+            ? "of all deep windows and allocators; a row lists its allocations"
+            : `${range ? "made in the interval on show" : "of all deep windows and allocators"}; a row opens it in the timeline`}
         </span>
       </div>
       <TableToolbar

@@ -2,7 +2,6 @@
 
 import type { JSX } from "preact";
 import type { SummaryAnswer } from "../api";
-import { howToMark } from "../steps";
 import { measuredUse } from "./utilisation";
 
 interface Gap {
@@ -52,7 +51,7 @@ export function gapsOf(answer: SummaryAnswer): Gap[] {
   if ((answer.step_time_ns?.count ?? 0) < 2)
     gaps.push({
       what: "Step time distribution",
-      why: worker.step_count ? "It needs two complete steps." : `No steps are marked. ${howToMark(worker.framework)}`,
+      why: worker.step_count ? "It needs two complete steps." : "No steps are marked.",
     });
   return gaps;
 }

@@ -4,25 +4,26 @@ import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ResourceRow } from "../api";
 import { summary } from "../data";
+import { quantity } from "../format";
 import type { Unit, Value } from "../table/requests";
 import { exactText, shownText } from "../table/cells";
 import { Card } from "../ui/card";
 import { ROW_HEIGHT, Table, type Column } from "../ui/table";
 
 /** Metrics in words with their unit, in the order of the table; cores have a map of their own. */
-const METRICS: Record<string, [label: string, unit: Unit]> = {
+const METRICS: Record<string, [label: string, unit: Unit | "per_s"]> = {
   cpu: ["CPU, all cores", "ratio"],
   iowait: ["I/O wait", "ratio"],
   process_cpu: ["Training process, cores busy", "number"],
-  process_context_switches: ["Context switches a second", "number"],
-  process_migrations: ["Moves between cores a second", "number"],
-  process_page_faults: ["Page faults a second", "number"],
-  process_cycles: ["Cycles a second", "number"],
-  process_instructions: ["Instructions a second", "number"],
+  process_context_switches: ["Context switches", "per_s"],
+  process_migrations: ["Moves to another core", "per_s"],
+  process_page_faults: ["Page faults", "per_s"],
+  process_cycles: ["Cycles", "per_s"],
+  process_instructions: ["Instructions", "per_s"],
   process_instructions_per_cycle: ["Instructions per cycle", "number"],
-  process_cache_misses: ["Cache misses a second", "number"],
-  process_branch_misses: ["Branch misses a second", "number"],
-  process_itlb_misses: ["Instruction TLB misses a second", "number"],
+  process_cache_misses: ["Cache misses", "per_s"],
+  process_branch_misses: ["Branch misses", "per_s"],
+  process_itlb_misses: ["Instruction TLB misses", "per_s"],
   gpu: ["GPU, all", "ratio"],
   gpu_memory_used: ["GPU memory in use", "bytes"],
   memory_used: ["Memory in use", "bytes"],
@@ -84,7 +85,7 @@ export function ResourceNumbers(): JSX.Element | null {
 
 interface Row {
   label: string;
-  unit: Unit;
+  unit: Unit | "per_s";
   row: ResourceRow;
 }
 
@@ -97,6 +98,9 @@ function rowsOf(told: Record<string, Record<string, ResourceRow>> | null): Row[]
   );
 }
 
+const shown = ({ row, unit }: Row, key: keyof ResourceRow) =>
+  unit === "per_s" ? quantity(row[key] as number, unit) : shownText(row[key] as number, unit);
+
 function columnsOf(rows: readonly Row[]): Column[] {
   return [
     { key: "label", label: "Metric", width: 240, value: (i) => rows[i].label, cell: (i) => rows[i].label },
@@ -107,8 +111,11 @@ function columnsOf(rows: readonly Row[]): Column[] {
         title,
         numeric: true,
         value: (i) => rows[i].row[key] as number,
-        cell: (i) => shownText(rows[i].row[key] as number, rows[i].unit),
-        hint: (i) => exactText(rows[i].row[key] as number, rows[i].unit),
+        cell: (i) => shown(rows[i], key),
+        hint: (i) => {
+          const { row, unit } = rows[i];
+          return unit === "per_s" ? `${String(row[key])} a second` : exactText(row[key] as number, unit);
+        },
       }),
     ),
     {

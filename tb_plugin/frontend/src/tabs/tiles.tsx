@@ -43,7 +43,7 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
         value={duration(time?.p50)}
         raw={time?.p50}
         note={
-          timed > 0 && (
+          timed > 0 ? (
             <>
               {(["p95", "p99"] as const).map((q) => (
                 <span key={q} class="quantile" data-testid={`step-${q}`} data-value={time?.[q]}>
@@ -51,6 +51,10 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
                 </span>
               ))}
             </>
+          ) : n ? (
+            "no step is complete"
+          ) : (
+            "no steps are marked"
           )
         }
         hint={stepHint(DEFINITIONS.stepP50, time?.p50)}

@@ -42,47 +42,49 @@ export function XlaGraph({ program, view }: { program: ProgramInfo; view: XlaVie
     },
   ];
   return (
-    <Card
-      title={answer ? `Around ${answer.op}` : "Graph"}
-      definition={DEFINITIONS.hloGraph}
-      basis={answer && <Basis answer={answer} depth={depth} />}
-      data={answer ? () => graphData(answer) : undefined}
-      testId="xla-graph"
-      actions={
-        <>
-          <FindOp program={program} onChoose={(row) => goXla({ op: row.op })} />
-          <label class="field xla-choice no-picture" title="How many instructions far">
-            <span class="faint">Steps</span>
-            <select
-              value={String(depth)}
-              data-testid="xla-depth"
-              onChange={(event) => goXla({ depth: Number(event.currentTarget.value) })}
-            >
-              {Array.from({ length: MOST_DEPTH }, (_, i) => (
-                <option key={i} value={String(i + 1)}>
-                  {i + 1}
-                </option>
-              ))}
-            </select>
-          </label>
-          <span class="no-picture">
-            <Menu label="Save the graph" items={items} testId="xla-export" kind="text-button">
-              Save
-            </Menu>
-          </span>
-        </>
-      }
-    >
-      <Await of={found} what="the graph">
-        {(value) => (
+    <>
+      <Damaged is={answer?.damaged ?? false} />
+      <Card
+        title={answer ? `Around ${answer.op}` : "Graph"}
+        definition={DEFINITIONS.hloGraph}
+        basis={answer && <Basis answer={answer} depth={depth} />}
+        data={answer ? () => graphData(answer) : undefined}
+        testId="xla-graph"
+        actions={
           <>
-            <Damaged is={value.damaged} />
-            <GraphDrawing answer={value} svg={svg} onChoose={(to) => goXla({ op: to })} />
-            <Middle answer={value} opened={opened} />
+            <FindOp program={program} onChoose={(row) => goXla({ op: row.op })} />
+            <label class="field xla-choice no-picture" title="How many instructions far">
+              <span class="faint">Steps</span>
+              <select
+                value={String(depth)}
+                data-testid="xla-depth"
+                onChange={(event) => goXla({ depth: Number(event.currentTarget.value) })}
+              >
+                {Array.from({ length: MOST_DEPTH }, (_, i) => (
+                  <option key={i} value={String(i + 1)}>
+                    {i + 1}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <span class="no-picture">
+              <Menu label="Save the graph" items={items} testId="xla-export" kind="text-button">
+                Save
+              </Menu>
+            </span>
           </>
-        )}
-      </Await>
-    </Card>
+        }
+      >
+        <Await of={found} what="the graph">
+          {(value) => (
+            <>
+              <GraphDrawing answer={value} svg={svg} onChoose={(to) => goXla({ op: to })} />
+              <Middle answer={value} opened={opened} />
+            </>
+          )}
+        </Await>
+      </Card>
+    </>
   );
 }
 
