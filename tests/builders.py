@@ -146,6 +146,11 @@ class TraceBuilder:
         """A kernel run. Arguments such as grid=[1, 1, 1] or **{"Collective name": "allreduce"} are kept."""
         return self._device("kernel", name, ts_us, dur_us, stream, correlation, device, external_id, args)
 
+    def device_range(self, name: str, ts_us: Us, dur_us: Us, device: int = 0, **metrics: float) -> TraceBuilder:
+        """What Kineto's range profiler writes of one kernel: hardware counters, on a lane that is no stream's."""
+        where = {"pid": device, "tid": 0}
+        return self.event({"ph": "X", "cat": "cuda_profiler_range", "name": name} | where, ts_us, dur_us, metrics)
+
     def memcpy(
         self,
         direction: str,

@@ -151,7 +151,7 @@ class _Device:
         steps_ns = intervals.length(self.in_steps) or None
         yield self.row(
             "compute",
-            "Compute, any kernel",
+            "Any kernel",
             "ns",
             gpu.busy_ns,
             steps_ns,
@@ -162,7 +162,7 @@ class _Device:
         count = self.device.sm_count if self.device else None
         yield self._scaled(
             "multiprocessors",
-            "Compute units (CUs)" if is_amd else "Multiprocessors (SMs)",
+            "Compute units" if is_amd else "Multiprocessors",
             "multiprocessors",
             gpu.sm_efficiency,
             count,
@@ -214,7 +214,7 @@ class _Device:
             if each.bytes_ns:
                 yield self.row(
                     "memory_hlo",
-                    "Memory, HLO operations",
+                    "Memory, by HLO",
                     "bytes_per_s",
                     each.bytes * 1e9 / each.bytes_ns,
                     self.roof.bytes_per_s if self.roof else None,
@@ -231,7 +231,7 @@ class _Device:
         inside = ~fill & (way == "DtoD")
         yield self._moved(
             "memory",
-            "Memory, copies and fills",
+            "Memory",
             events,
             rows[fill | inside],
             1 + inside[fill | inside].astype(np.int64),
@@ -241,11 +241,11 @@ class _Device:
             _NO_MODEL,
         )
         engines = [
-            ("copy_to_device", "Copies, host to device", "HtoD", "to the device"),
-            ("copy_from_device", "Copies, device to host", "DtoH", "to the host"),
+            ("copy_to_device", "Copies to device", "HtoD", "to the device"),
+            ("copy_from_device", "Copies to host", "DtoH", "to the host"),
         ]
         if (way == "PtoP").any():
-            engines.append(("copy_peer", "Copies, device to device", "PtoP", "between devices"))
+            engines.append(("copy_peer", "Copies to peers", "PtoP", "between devices"))
         for unit, label, which, words in engines:
             yield self._moved(
                 unit,
@@ -271,7 +271,7 @@ class _Device:
         total = float(took[known].sum())
         return self.row(
             "interconnect",
-            "Interconnect, collectives",
+            "Interconnect",
             "bytes_per_s",
             float((rate[known] * took[known]).sum()) / total if total else None,
             busy=self.busy(events, rows[own]) if own.any() else None,

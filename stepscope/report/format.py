@@ -34,6 +34,11 @@ def percent(ratio: float | None) -> str:
     return NOT_MEASURED if ratio is None else f"{ratio * 100:.1f} %"
 
 
+def scaled(value: float, unit: str = "") -> str:
+    """A count in powers of 1000: 1.23 G."""
+    return _scaled(value, 1000, [f"{prefix}{unit}" for prefix in ("", "k", "M", "G", "T", "P")]).strip()
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """A number and what it counts, by default with an s from two on."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

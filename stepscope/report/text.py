@@ -6,7 +6,7 @@ from typing import Any
 
 from stepscope.errors import StepscopeError
 from stepscope.report import format as fmt
-from stepscope.report import sections
+from stepscope.report import sections, units
 from stepscope.report.findings import findings, verdict_line
 from stepscope.report.ranks import ranks
 from stepscope.report.width import fold
@@ -45,6 +45,8 @@ def report(summary: dict[str, Any], worker: dict[str, Any]) -> str:
         ("Where the time goes, by phase of the loop", sections.shares(worker, "phase_total_ns", "phased_steps")),
         ("Where the time goes, by activity", sections.shares(worker, "activity_total_ns", "deep_steps")),
         ("Devices", sections.devices(worker)),
+        ("Units of the devices", units.device_units(worker)),
+        ("Hardware counters", units.hardware_counters(worker)),
         ("Host", sections.host(summary, worker)),
         ("Top kernels", sections.kernels(worker)),
         ("Memory copies", sections.copies(worker)),

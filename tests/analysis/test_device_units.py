@@ -72,7 +72,7 @@ class TestKernels:
     def test_amd_has_its_own_words(self):
         device = Device(0, "AMD Instinct MI300X", sm_count=304)
         found, _ = units(Table().step(0, 0, 100).kernel("a", 0, 50), devices=(device,))
-        assert found[0, "multiprocessors"].label == "Compute units (CUs)"
+        assert found[0, "multiprocessors"].label == "Compute units"
         assert found[0, "matrix_units"].label == "Matrix Cores"
 
 

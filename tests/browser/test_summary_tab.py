@@ -45,9 +45,20 @@ def rank_trace() -> TraceBuilder:
     return trace
 
 
+def counted_trace() -> TraceBuilder:
+    """Two operators that launch a kernel each, in the order of the ranges of a range profiler."""
+    trace = TraceBuilder()
+    for i, name in enumerate(("gemm", "relu")):
+        trace.op(f"aten::{name}", 100 * i, 50).launch(100 * i + 10, 5, i + 1)
+        counted = {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum": 10 ** (3 + i)}
+        trace.device_range(name, 100 * i, 100, **counted)
+    return trace
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _ranks(logdir: Path) -> None:
     rank_trace().write(logdir / "ranks" / "rank0.pt.trace.json")
+    counted_trace().write(logdir / "counted" / "worker0.pt.trace.json")
 
 
 def open_ranks(open_page: Open, address: str, **state: str) -> Any:
@@ -70,6 +81,41 @@ def test_use_idle_time_and_precision_of_the_gpu(open_page: Open, address: str, s
     assert page.number("idle-host_wait_ns") == idle["host_wait_ns"] == 2 * 5_000_000
     assert page.number("idle-busy_ns") == idle["busy_ns"] == (3 * 5 + 6) * 1_000_000
     assert page.number("precision-bf16") == worker["precision_ns"]["bf16"] == (3 * 3 + 6) * 1_000_000
+
+
+def test_units_of_the_device(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_ranks(open_page, address)
+    (worker,) = summary("ranks")["workers"]
+    units = {unit["unit"]: unit for unit in worker["device_units"]}
+    card = page.frame.get_by_test_id("units-card")
+    card.locator("tbody tr").first.wait_for()
+    rows = card.locator("tbody tr")
+    shown = {
+        row.get_attribute("data-unit"): [cell.get_attribute("data-value") for cell in row.locator("td").all()]
+        for row in rows.all()
+    }
+    assert list(shown) == [name for name, unit in units.items() if unit["achieved"] is not None]
+    for name, values in shown.items():
+        told = [units[name][field] for field in ("achieved", "peak", "utilization", "busy")]
+        assert [None if value is None else float(value) for value in values] == told
+    assert units["compute"]["utilization"] == worker["gpu"][0]["utilization_steps"]
+    (collective,) = worker["communication"]["collectives"]
+    assert units["interconnect"]["achieved"] == pytest.approx(collective["busbw_bytes_per_s"])
+    expect(card.get_by_test_id("units-absent")).to_contain_text("Copies to device")
+
+
+def test_hardware_counters(open_page: Open, address: str, summary: Summary) -> None:
+    page = open_page(address, run="counted")
+    (worker,) = summary("counted")["workers"]
+    (counter,) = worker["device_counters"]["counters"]
+    card = page.frame.get_by_test_id("counters-card")
+    total = card.get_by_test_id("counters").locator("tbody td").first
+    expect(total).to_have_attribute("data-value", str(round(counter["sum"])))
+    assert counter["sum"] == 11_000
+    card.get_by_role("button", name="By operator").click()
+    expect(card.get_by_test_id("counters-operators").locator("tbody tr")).to_have_text(
+        ["aten::gemm11.00 k", "aten::relu110.0 k"]
+    )
 
 
 def test_communication_and_synchronisation(open_page: Open, address: str, summary: Summary) -> None:

@@ -35,7 +35,6 @@ export function HardwareCounters({ data }: { data: DeviceCounters | null }): JSX
       definition={DEFINITIONS.hardwareCounters}
       data={() => (view === "counters" ? countersData(data.counters) : rangesData(data[view], data.counters))}
       isTable
-      wide
       testId="counters-card"
       actions={
         <Toggle
@@ -67,7 +66,11 @@ export function HardwareCounters({ data }: { data: DeviceCounters | null }): JSX
   );
 }
 
-const FROM: Record<string, string> = { range: "ranges", sample: "samples", value: "values" };
+const FROM: Record<string, string> = {
+  range: "One a kernel or region.",
+  sample: "Samples that were taken while all ran.",
+  value: "Values that the runtime read.",
+};
 
 function Counters({ rows }: { rows: readonly DeviceCounter[] }): JSX.Element {
   const several = new Set(rows.map((row) => row.device)).size > 1;
@@ -89,7 +92,7 @@ function Counters({ rows }: { rows: readonly DeviceCounter[] }): JSX.Element {
             </th>
           ))}
           <th scope="col" class="num">
-            Of
+            Values
           </th>
         </tr>
       </thead>
@@ -106,8 +109,8 @@ function Counters({ rows }: { rows: readonly DeviceCounter[] }): JSX.Element {
                 {shown(value(row), row.unit)}
               </td>
             ))}
-            <td class="num">
-              {count(row.samples)} {FROM[row.source]}
+            <td class="num" title={FROM[row.source]}>
+              {count(row.samples)}
             </td>
           </tr>
         ))}

@@ -4,18 +4,17 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { DeviceUnit, WorkerSummary } from "../api";
 import { DEFINITIONS } from "../definitions";
-import { count, digits, percent, plural } from "../format";
+import { count, DASH, digits, percent, plural } from "../format";
 import { exactText, shownText } from "../table/cells";
 import type { Unit } from "../table/requests";
 import { Card, type CardData } from "../ui/card";
 import { Meter } from "../ui/meter";
 import { Toggle } from "../ui/toggle";
 
-const WORDS: Record<string, string> = { trace: "measured", estimated: "estimated", counter: "hardware counter" };
-const HOW: Record<string, string> = {
-  trace: "From the times and sizes that the profiler recorded.",
-  estimated: "From launch configurations, names of kernels, or shapes.",
-  counter: "As hardware counters in the file tell.",
+/** The mark before a value that is not simply the sum of recorded times and sizes, and what it says. */
+const MARKS: Partial<Record<string, [string, string]>> = {
+  estimated: ["≈", "estimated from launch configurations, names of kernels or shapes"],
+  counter: ["#", "told by hardware counters"],
 };
 /** Quantities that the tables know. */
 const UNITS: Partial<Record<string, Unit>> = {
@@ -64,7 +63,10 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
   const units = all.filter((unit) => unit.device === device);
   const measured = units.filter((unit) => unit.achieved !== null);
   const absent = units.filter((unit) => unit.achieved === null);
-  const amd = units.some((unit) => unit.label.startsWith("Compute units"));
+  const marks = Object.entries(MARKS).flatMap(([how, mark]) =>
+    mark && measured.some((unit) => unit.measured === how) ? [mark] : [],
+  );
+  const amd = units.some((unit) => unit.label === "Compute units");
   const total = worker.device_unit_count ?? all.length;
   return (
     <Card
@@ -73,7 +75,6 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
       basis={total > all.length && `The first ${count(all.length)} of ${count(total)} rows`}
       data={() => unitsData(all)}
       isTable
-      wide
       testId="units-card"
       actions={devices.length > 1 && <Devices devices={devices} chosen={chosen} onChoose={choose} />}
     >
@@ -95,7 +96,6 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
                 <th scope="col" class="num" title={DEFINITIONS.unitBusy}>
                   At work
                 </th>
-                <th scope="col">How</th>
               </tr>
             </thead>
             <tbody>
@@ -106,6 +106,7 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
           </table>
         </div>
       )}
+      {marks.length > 0 && <p class="chart-note">{marks.map(([sign, words]) => `${sign} ${words}`).join("; ")}</p>}
       {absent.length > 0 && (
         <p class="chart-note" data-testid="units-absent">
           Not measured:{" "}
@@ -122,11 +123,13 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
 }
 
 function Row({ unit, amd }: { unit: DeviceUnit; amd: boolean }): JSX.Element {
-  const { achieved, peak, utilization, quantity, measured } = unit;
+  const { achieved, peak, utilization, quantity } = unit;
+  const mark = MARKS[unit.measured ?? ""];
   return (
     <tr data-unit={unit.unit} title={`Of: ${unit.basis}.`}>
       <th scope="row">{unit.label}</th>
       <td class="num" data-value={achieved} title={`${exactly(achieved!, unit)}: ${unit.basis}`}>
+        {mark && <span class="faint">{mark[0]} </span>}
         {amount(achieved!, quantity, amd)}
       </td>
       <td class="num" data-value={peak ?? undefined} title={peak === null ? (unit.why ?? "") : exactly(peak, unit)}>
@@ -135,7 +138,7 @@ function Row({ unit, amd }: { unit: DeviceUnit; amd: boolean }): JSX.Element {
       <td class="use" data-value={utilization ?? undefined}>
         {utilization === null ? (
           <span class="faint" title={unit.why ?? undefined}>
-            not known
+            {DASH}
           </span>
         ) : (
           <Meter ratio={utilization} />
@@ -143,9 +146,6 @@ function Row({ unit, amd }: { unit: DeviceUnit; amd: boolean }): JSX.Element {
       </td>
       <td class="num" data-value={unit.busy ?? undefined}>
         {unit.busy === null ? "" : percent(unit.busy)}
-      </td>
-      <td class="faint" title={HOW[measured!]}>
-        {WORDS[measured!]}
       </td>
     </tr>
   );
