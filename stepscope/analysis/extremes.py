@@ -11,10 +11,11 @@ def extremes(values: np.ndarray, most: int) -> np.ndarray:
     if len(values) <= most:
         return np.arange(len(values))
     stretches = max((most - 2) // 2, 1)
-    stretch = np.arange(len(values)) * stretches // len(values)
-    begins = np.flatnonzero(np.diff(stretch, prepend=-1))
-    lowest = np.flatnonzero(values == np.minimum.reduceat(values, begins)[stretch])
-    highest = np.flatnonzero(values == np.maximum.reduceat(values, begins)[stretch])
-    first = np.flatnonzero(np.diff(stretch[lowest], prepend=-1))  # of equal values the first, and
-    last = np.flatnonzero(np.diff(stretch[highest], append=stretches))  # the last
-    return np.unique(np.concatenate((lowest[first], highest[last], [0, len(values) - 1])))
+    ends = -(-np.arange(1, stretches + 1) * len(values) // stretches)
+    begins = np.concatenate(([0], ends[:-1]))
+    least, greatest = np.minimum.reduceat(values, begins), np.maximum.reduceat(values, begins)
+    lowest = np.flatnonzero(values == np.repeat(least, ends - begins))
+    highest = np.flatnonzero(values == np.repeat(greatest, ends - begins))
+    first = lowest[np.searchsorted(lowest, begins)]  # of equal values the first, and
+    last = highest[np.searchsorted(highest, ends) - 1]  # the last
+    return np.unique(np.concatenate((first, last, [0, len(values) - 1])))

@@ -24,9 +24,9 @@ test("a few are drawn after each frame, in the order in which they came, but tho
     drawn.push(name);
     now += ms;
   };
-  inTurn(takes("a", 5));
-  const callOff = inTurn(takes("b", 5));
-  inTurn(takes("c", 5));
+  inTurn(takes("a", 10));
+  const callOff = inTurn(takes("b", 10));
+  inTurn(takes("c", 10));
   inTurn(takes("d", 50));
   inTurn(takes("e", 5));
   assert.deepEqual(drawn, []);

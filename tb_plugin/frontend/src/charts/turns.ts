@@ -5,8 +5,11 @@ import { isUnderWay } from "../under-way";
 
 type Turn = () => void;
 
-/** After so long no other chart is begun in the same frame, which has 16 ms. */
-const BUSY_MS = 8;
+/**
+ * After so long no other chart is begun in the same frame. Most take 10 to 15 ms, and each further frame as long once
+ * more until it is painted; from 50 ms on a page is felt to stand still.
+ */
+const BUSY_MS = 20;
 
 /** After so long nothing else comes first. */
 const MOST_WAIT_MS = 100;
