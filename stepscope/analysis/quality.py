@@ -98,7 +98,10 @@ def step_notes(steps: Steps, events: int) -> list[Note]:
     """Notes about step markers. ``events`` is how many events there are in all."""
     notes = Notes()
     if len(steps) == 0 and events:
-        notes.add("no_steps", "No step marker was recorded: hooks mark steps, and so do prof.step() (PyTorch) and StepTraceAnnotation (JAX).")
+        notes.add(
+            "no_steps",
+            "No step marker was recorded: the hooks mark steps, so do prof.step() and, in JAX, StepTraceAnnotation.",
+        )
     inferred = int(steps.inferred.sum())
     notes.add("inferred_steps", f"No step was marked; steps are inferred: {steps.rule}.", inferred)
     cut = int((~steps.complete).sum())
