@@ -20,7 +20,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "operators": ("operators", "operator_modes", "hlo_operations", "operators_by_shape", "operator_stacks"),
     "modules": ("modules", "sampled_modules"),
     "memory": ("memory",),
-    "annotations": ("annotations",),
+    "annotations": ("annotations", "inference"),
     "resources": ("resources",),
     "the rank": ("rank", "world_size"),
     "the time of day": ("steps[].start_ns", "coverage"),

@@ -75,6 +75,8 @@ class Parameters:
     start_s: float = 60.0
     initialization_s: float = 1200.0
     patience_samples: int = 100
+    batch_wait_warning: float = 0.30
+    batch_wait_requests: int = 20
 
     def with_text(self, settings: Iterable[str]) -> Parameters:
         """A copy with some values set: ``["input_warning=0.1"]``.

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from stepscope.rules.batch_size import batch_size
+from stepscope.rules.batch_wait import batch_wait
 from stepscope.rules.case import Case
 from stepscope.rules.cpu_bottleneck import cpu_bottleneck
 from stepscope.rules.cpu_contention import cpu_contention
@@ -47,7 +48,8 @@ RULES: tuple[Rule, ...] = (
     input_bound, host_bound, synchronisation, device_waits, exposed_communication, host_communication, exposed_copies,
     pageable_copies, matrix_units, unfused_kernels, small_grids, dominant_kernel, optimizer_share, outside_phases,
     validation_share, step_outlier, slow_start, memory_near_capacity, memory_growth, cpu_bottleneck, cpu_contention,
-    io_bottleneck, low_gpu_utilization, load_balancing, batch_size, loader_workers, data_parallel, profiler_overhead,
+    io_bottleneck, low_gpu_utilization, load_balancing, batch_size, loader_workers, data_parallel, batch_wait,
+    profiler_overhead,
 )  # fmt: skip
 
 #: Entry points of this group name functions like those above.
