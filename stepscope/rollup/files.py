@@ -11,7 +11,7 @@ from stepscope.summary.rollup import Rollup, from_table, to_table
 from stepscope.workers import Worker
 
 #: Raise it when the format of a rollup changes.
-ROLLUP_VERSION = 3
+ROLLUP_VERSION = 4
 
 FILE_NAME = "rollup.arrow"
 _LZ4 = pa.ipc.IpcWriteOptions(compression="lz4")

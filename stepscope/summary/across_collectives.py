@@ -34,8 +34,10 @@ class CollectiveOfAll:
         in_slack: runs that took no longer than their slack
         most_stalled: the worker with the longest mean stall a run, null where nothing waited
         bytes: sum of the messages that are known, null if none is
-        busbw_bytes_per_s: largest bus bandwidth of a worker: that of the one that waited least for others
-        needed_busbw_bytes_per_s: largest bus bandwidth that a worker needs to hide it; null where none is known
+        algbw_bytes_per_s: largest algorithm bandwidth of a worker: that of the one that waited least for others
+        busbw_bytes_per_s: the same of the bus bandwidths
+        needed_algbw_bytes_per_s: largest algorithm bandwidth that a worker needs to hide it; null where none is known
+        needed_busbw_bytes_per_s: the same of the bus bandwidths
     """
 
     name: str
@@ -53,7 +55,9 @@ class CollectiveOfAll:
     in_slack: int
     most_stalled: str | None
     bytes: int | None
+    algbw_bytes_per_s: float | None
     busbw_bytes_per_s: float | None
+    needed_algbw_bytes_per_s: float | None
     needed_busbw_bytes_per_s: float | None
 
 
@@ -104,6 +108,8 @@ def _sum(label: tuple, rows: list[tuple[str, Mapping[str, Any]]]) -> CollectiveO
         in_slack=total("in_slack") or 0,
         most_stalled=max(stalled, key=lambda each: each[0])[1] if stalled else None,
         bytes=total("bytes"),
+        algbw_bytes_per_s=most("algbw_bytes_per_s"),
         busbw_bytes_per_s=most("busbw_bytes_per_s"),
+        needed_algbw_bytes_per_s=most("needed_algbw_bytes_per_s"),
         needed_busbw_bytes_per_s=most("needed_busbw_bytes_per_s"),
     )

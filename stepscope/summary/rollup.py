@@ -49,7 +49,8 @@ _MEMORY = ("device", "allocator", "is_absolute", "peak_bytes", "peak_reserved_by
 _KERNEL = ("name", "count", "total_ns")
 _COLLECTIVE = (
     "name", "group", "group_description", "group_size", "device", "count", "total_ns", "exposed_ns", "bytes",
-    "busbw_bytes_per_s", "slack_ns", "slack_known", "slack_from", "stall_ns", "in_slack", "needed_busbw_bytes_per_s",
+    "algbw_bytes_per_s", "busbw_bytes_per_s", "slack_ns", "slack_known", "slack_from", "stall_ns", "in_slack",
+    "needed_algbw_bytes_per_s", "needed_busbw_bytes_per_s",
 )  # fmt: skip
 _COMMUNICATION = ("total_ns", "exposed_ns", "overlapped_ns", "overlap")
 

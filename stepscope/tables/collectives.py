@@ -23,7 +23,7 @@ _GROUP = Column("group", "Group", "text", _C["group"])
 _ABOUT = Column("group_description", "About the group", "text", _C["group_description"], shown=False)
 _RANKS = Column("group_size", "Ranks", "id", _C["group_size"])
 _DEVICE = Column("device", "On a device", "flag", _C["device"], shown=False)
-_FROM = Column("slack_from", "Slack from", "word", _C["slack_from"], spare=1)
+_FROM = Column("slack_from", "Slack from", "word", _C["slack_from"], spare=2)
 _MESSAGE = Column("message_bytes", "Message", "bytes", "The size of one message; none where it is not told.")
 
 
@@ -45,6 +45,7 @@ class CollectiveTable(EventRows):
         needed = np.full(len(rows), np.nan)
         np.divide(size * 1e9, slack.ns, out=needed, where=slack.ns > 0)
         crossing = np.array([m.crossing for m in runs.messages], np.float64)[runs.message]
+        on_bus = bool(np.isfinite(runs.busbw).any())
         stream = np.full(len(rows), NONE, np.int64)
         stream[runs.on_device], streams = source.stream_of(rows[runs.on_device])
         operator = np.full(len(rows), NONE, np.int64)
@@ -72,7 +73,11 @@ class CollectiveTable(EventRows):
                 (_MESSAGE, [None if np.isnan(v) else int(v) for v in size.tolist()]),
                 (
                     Column(
-                        "algbw_bytes_per_s", "Algorithm bandwidth", "bytes_per_s", "Message / duration.", shown=False
+                        "algbw_bytes_per_s",
+                        "Algorithm bandwidth",
+                        "bytes_per_s",
+                        "Message / duration.",
+                        shown=not on_bus,
                     ),
                     runs.algbw,
                 ),
@@ -88,17 +93,17 @@ class CollectiveTable(EventRows):
                 (
                     Column(
                         "needed_algbw_bytes_per_s",
-                        "Needed algorithm bandwidth",
+                        "Needed algorithm",
                         "bytes_per_s",
                         "Message / slack.",
-                        shown=False,
+                        shown=not on_bus,
                     ),
                     needed,
                 ),
                 (
                     Column(
                         "needed_busbw_bytes_per_s",
-                        "Needed bus bandwidth",
+                        "Needed bus",
                         "bytes_per_s",
                         "The same as bus bandwidth.",
                         spare=3,
@@ -124,6 +129,7 @@ class CollectiveTable(EventRows):
         if by == "size":
             label.append((_MESSAGE, known(sizes[groups.keys % width]) if len(groups) else []))
         of = groups.of
+        on_bus = any(each.busbw_bytes_per_s is not None for each in found)
 
         def of_each(field: str) -> Sequence[Any]:
             return [getattr(each, field) for each in found]
@@ -142,18 +148,18 @@ class CollectiveTable(EventRows):
                 ),
                 column("min_ns", "Shortest", shown=False),
                 column("max_ns", "Longest", shown=False),
-                column("exposed_ns", "Exposed", spare=2),
+                column("exposed_ns", "Exposed", spare=1),
                 column("slack_ns", "Slack"),
                 column("stall_ns", "Stall"),
-                column("in_slack", "In slack", "count", spare=2),
+                column("in_slack", "In slack", "count", spare=3),
                 column("slack_known", "Slack known", "count", shown=False),
                 (_FROM, of_each("slack_from")),
-                column("bytes", "Bytes", "bytes"),
+                column("bytes", "Bytes", "bytes", spare=1 if by == "size" else 0),
                 column("bytes_known", "Bytes known", "count", shown=False),
-                column("algbw_bytes_per_s", "Algorithm bandwidth", "bytes_per_s", shown=False),
-                column("busbw_bytes_per_s", "Bus bandwidth", "bytes_per_s", spare=1),
-                column("needed_algbw_bytes_per_s", "Needed algorithm bandwidth", "bytes_per_s", shown=False),
-                column("needed_busbw_bytes_per_s", "Needed bus bandwidth", "bytes_per_s", spare=1),
+                column("algbw_bytes_per_s", "Algorithm bandwidth", "bytes_per_s", shown=not on_bus),
+                column("busbw_bytes_per_s", "Bus bandwidth", "bytes_per_s"),
+                column("needed_algbw_bytes_per_s", "Needed algorithm", "bytes_per_s", shown=not on_bus),
+                column("needed_busbw_bytes_per_s", "Needed bus", "bytes_per_s"),
             ],
             first_rows(self._rows, of, len(groups)),
             "total_ns",

@@ -31,6 +31,12 @@ def site(logdir: Path, address: str) -> str:
             wait = (i * 200, 10 + more)
             run.step(i, i * 200, 100 + rank + more, input_wait=wait, forward=(i * 200 + wait[1], 60 + rank))
         run.end()
+    told = {"Collective name": "allreduce", "In msg nelems": 1000, "dtype": "Float", "Group size": 2}
+    for rank, compute in enumerate((20, 60)):  # an all_reduce of 40 us behind 20 us of compute, or behind all of it
+        trace = TraceBuilder(rank=rank).step(1, 0, 200).launch(10, 1, 1).launch(12, 1, 2).launch(14, 1, 3)
+        trace.kernel("ncclDevKernel_AllReduce(x)", 50, 40, stream=20, correlation=1, **told)
+        trace.kernel("gemm", 45, 5 + compute, correlation=2).kernel("sgd", max(90, 50 + compute), 5, correlation=3)
+        trace.write(logdir / "talks" / f"rank{rank}.pt.trace.json")
     return address
 
 
@@ -48,6 +54,26 @@ def test_the_numbers_are_those_of_the_command(open_page: Open, site: str, summar
     page.expect("run-verdict").to_contain_text("Rank 7")
     page.expect("run-verdict").to_contain_text("Input wait")
     page.expect("ranks-missing").to_contain_text("2 ranks of 14 are missing here: 12, 13")
+
+
+def test_the_collectives_of_all_and_of_one(open_page: Open, site: str, summary: Callable[[str], Any]) -> None:
+    page = open_page(site, run="talks", workers="all")
+    told = summary("talks")
+    (found,) = told["across_workers"]["collectives"]
+    row = page.frame.get_by_test_id("run-collectives").locator("tbody tr")
+    expect(row).to_have_count(1)
+    shown = row.locator("td[data-value]").evaluate_all("cells => cells.map((cell) => Number(cell.dataset.value))")
+    assert shown == [found["total_ns"], 80_000, 20_000, pytest.approx(4000 / 20e-6)]
+    assert shown[1:3] == [found["slack_ns"], found["stall_ns"]]
+    assert shown[3] == pytest.approx(found["needed_busbw_bytes_per_s"])
+    row.get_by_role("button", name="Rank 0").click()
+    page.frame.get_by_test_id("step-p50").wait_for()
+    page.frame.get_by_role("tab", name="Tables").click()
+    page.frame.get_by_role("tab", name="Collectives").click()
+    cells = page.frame.locator("[data-testid=table-row] [data-key=stall_ns]")
+    expect(cells).to_have_count(1)
+    (own,) = told["workers"][0]["communication"]["collectives"]
+    assert cells.get_attribute("data-value") == str(own["stall_ns"]) == "20000"
 
 
 def test_a_worker_opens_and_back_returns(open_page: Open, site: str) -> None:

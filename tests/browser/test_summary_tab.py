@@ -126,7 +126,10 @@ def test_communication_and_synchronisation(open_page: Open, address: str, summar
     assert page.number("exposed-communication") == pytest.approx(6 / 36)
     rows = page.frame.get_by_test_id("collectives").locator("tbody tr")
     expect(rows).to_have_count(1)
-    assert rows.first.inner_text().split()[0] == worker["communication"]["collectives"][0]["name"]
+    told = worker["communication"]["collectives"][0]
+    assert rows.first.inner_text().split()[0] == told["name"]
+    shown = rows.first.locator("td[data-value]").evaluate_all("cells => cells.map((c) => Number(c.dataset.value))")
+    assert shown == [told["slack_ns"], told["stall_ns"], pytest.approx(told["needed_busbw_bytes_per_s"])]
     for told in ("cudaStreamSynchronize", "aten::item", "6.00 ms"):
         page.expect("sync-calls").to_contain_text(told)
 

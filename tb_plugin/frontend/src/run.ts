@@ -66,7 +66,9 @@ export type RunCollective = Pick<
   | "stall_ns"
   | "in_slack"
   | "bytes"
+  | "algbw_bytes_per_s"
   | "busbw_bytes_per_s"
+  | "needed_algbw_bytes_per_s"
   | "needed_busbw_bytes_per_s"
 > & { workers: number; most_stalled: string | null };
 

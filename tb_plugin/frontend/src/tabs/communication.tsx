@@ -38,6 +38,7 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
       }
       data={() => dataOf(collectives)}
       isTable
+      wide
     >
       {total > 0 && (
         <>

@@ -9,8 +9,8 @@ import { Card } from "../ui/card";
 import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, SlackHeads, slackNote, slackValues } from "./slack";
 
 const MOST_ROWS = 12;
-const BANDWIDTH = "The largest of the workers' bus bandwidths: that of the worker that waited least for others.";
-const NEEDED = "The largest bus bandwidth that a worker needs to hide it.";
+const BANDWIDTH =
+  "The largest of the workers' bandwidths: that of the worker that waited least for others. Of the bus where the size of the group is known, else of the algorithm.";
 
 /** Nothing where no worker communicated in its deep windows. */
 export function RunCollectives({ run }: { run: RunSummary }): JSX.Element | null {
@@ -33,8 +33,10 @@ export function RunCollectives({ run }: { run: RunSummary }): JSX.Element | null
           ...SLACK_COLUMNS,
           { label: "Stalls most", unit: "text" },
           { label: "Messages", unit: "bytes", title: DEFINITIONS.messageBytes },
+          { label: "Algorithm bandwidth", unit: "bytes_per_s", title: BANDWIDTH },
           { label: "Bus bandwidth", unit: "bytes_per_s", title: BANDWIDTH },
-          { label: "Needed bus bandwidth", unit: "bytes_per_s", title: NEEDED },
+          { label: "Needed algorithm bandwidth", unit: "bytes_per_s", title: DEFINITIONS.neededBandwidth },
+          { label: "Needed bus bandwidth", unit: "bytes_per_s", title: DEFINITIONS.neededBandwidth },
         ],
         rows: rows.map((row) => [
           row.name,
@@ -47,7 +49,9 @@ export function RunCollectives({ run }: { run: RunSummary }): JSX.Element | null
           ...slackValues(row),
           row.most_stalled,
           row.bytes,
+          row.algbw_bytes_per_s,
           row.busbw_bytes_per_s,
+          row.needed_algbw_bytes_per_s,
           row.needed_busbw_bytes_per_s,
         ]),
       })}
@@ -105,6 +109,7 @@ function Collective({ row, run }: { row: RunCollective; run: RunSummary }): JSX.
     .filter(Boolean)
     .join(", ");
   const { most_stalled: most } = row;
+  const speed = row.busbw_bytes_per_s ?? row.algbw_bytes_per_s;
   const rank = most === null ? null : (run.ranks.rank[run.ranks.worker.indexOf(most)] ?? null);
   return (
     <tr>
@@ -128,10 +133,10 @@ function Collective({ row, run }: { row: RunCollective; run: RunSummary }): JSX.
         )}
       </td>
       <td class="num">{bytes(row.bytes)}</td>
-      <td class="num" title={row.busbw_bytes_per_s === null ? "Needs the sizes of messages and group" : BANDWIDTH}>
-        {rate(row.busbw_bytes_per_s)}
+      <td class="num" title={speed === null ? "Needs the sizes of the messages" : BANDWIDTH}>
+        {rate(speed)}
       </td>
-      <NeededCell row={row} needed={row.needed_busbw_bytes_per_s} />
+      <NeededCell row={row} needed={row.needed_busbw_bytes_per_s ?? row.needed_algbw_bytes_per_s} />
     </tr>
   );
 }
