@@ -128,7 +128,7 @@ def _diagnose(worker: RecordedWorker, now_ns: int, out_of_memory: bool) -> Diagn
         last_step_end_ns=last_end,
         open=opened if state != FINISHED else None,
         windows=len(worker.window_ids()),
-        unfinished=_unfinished(worker),
+        unfinished=unconverted_windows(worker),
         damage=damage,
         notes=[note for note in worker.notes if note.code != "unfinished_recording" and note not in damage],
     )
@@ -208,8 +208,8 @@ def _still_open(told: object, last_end: int | None) -> dict[str, Any] | None:
     return {name: told.get(name) for name in ("step", "phase", "since_ns", "stack")}
 
 
-def _unfinished(worker: RecordedWorker) -> list[str]:
-    """Files of windows that were recorded and not converted."""
+def unconverted_windows(worker: RecordedWorker) -> list[str]:
+    """Files of deep windows that are not converted, or not yet: their process waits for an idle core."""
     try:
         names = sorted(os.listdir(worker.folder.path))
     except OSError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepscope.doctor import unconverted_windows
 from stepscope.runs import Run
 from stepscope.summary import note_ranks, step_time
-from stepscope.workers import Worker
+from stepscope.workers import RecordedWorker, Worker
 from stepscope_tensorboard.answers import json_answer
 from stepscope_tensorboard.bounds import bounded
 from stepscope_tensorboard.findings import findings_impl
@@ -49,6 +50,7 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
     note_ranks([about, *peers], [w.recorded_ns for w in (worker, *others)])
     coverage = dict(about.pop("coverage"))
     moments = {k: None if coverage[k] is None else coverage[k] - origin for k in ("first_ns", "last_ns")}
+    unconverted = len(unconverted_windows(worker)) if isinstance(worker, RecordedWorker) else 0
     meta = worker.meta or {}
     return {
         "origin_ns": str(origin),
@@ -60,7 +62,7 @@ def summary_impl(run: Run, worker: Worker, summary: Summarised) -> dict[str, Any
         "resources": summary.resources,
         **told,
         "metadata": run.metadata(),
-        "coverage": {**coverage, **moments},
+        "coverage": {**coverage, **moments, "unconverted_windows": unconverted},
         "options": meta.get("options"),
         "versions": meta.get("versions"),
         "refused": meta.get("refused"),

@@ -103,6 +103,7 @@ def test_runs_and_their_workers(tmp_path: Path) -> None:
                 "pid": 4117,
                 "framework": "pytorch",
                 "live": False,
+                "ended": True,
             }
         ],
     }
@@ -117,6 +118,7 @@ def test_runs_and_their_workers(tmp_path: Path) -> None:
         "pid": None,
         "framework": None,
         "live": False,
+        "ended": None,
     }
     assert not (tmp_path / "traces" / ".stepscope").exists()
 
@@ -181,8 +183,11 @@ def test_names_are_looked_up_and_never_joined(tmp_path: Path) -> None:
 
 def test_the_summary_of_a_recorded_worker_is_that_of_the_command(tmp_path: Path) -> None:
     trained(tmp_path / "exp1")
+    (recorded,) = open_run(tmp_path / "exp1").workers
+    (recorded.folder.path / ".000009.pt.trace.json").touch()  # a window that waits for an idle core
     answer = get(api_of(tmp_path), "summary", run="exp1", worker="0-node1-4117")
     assert answer["origin_ns"] == str(T0_NS)
+    assert answer["coverage"].pop("unconverted_windows") == 1
     assert (answer["run"], answer["live"]) == ("exp1", False)
     command = json.loads(json.dumps(summarize(open_run(tmp_path / "exp1"))))
     (expected,) = command["workers"]

@@ -13,6 +13,7 @@ export interface WorkerInfo {
   pid: number | null;
   framework: string | null;
   live: boolean;
+  ended: boolean | null; // a recording that is neither live nor ended was killed, or hangs; null: a file
 }
 
 export interface RunInfo {
@@ -211,7 +212,7 @@ export interface CollectiveRow {
   slack_known: number;
   slack_from: SlackFrom | null;
   stall_ns: number | null;
-  in_slack: number;
+  in_slack: number | null;
   needed_algbw_bytes_per_s: number | null;
   needed_busbw_bytes_per_s: number | null;
 }
@@ -352,6 +353,32 @@ export interface AnnotationRow {
   p99_ns: number | null;
 }
 
+export type Spread = Record<"mean" | "p50" | "p90" | "p95" | "p99" | "min" | "max", number>;
+
+/** Requests of inference, and the batches that a model server made of them. */
+export interface Inference {
+  source: string;
+  count: number;
+  requests_per_s: number | null;
+  span_ns: number;
+  in_flight: number | null;
+  latency_ns: Spread;
+  deep: number;
+  late: number;
+  parts: { part: string; mean_ns: number; share: number; slowest_mean_ns: number }[] | null;
+  batches: {
+    count: number;
+    batches_per_s: number | null;
+    duration_ns: Spread;
+    wait_ns: Spread | null;
+    tasks_mean: number | null;
+    size_mean: number | null;
+    padded_mean: number | null;
+    padding_ratio: number | null;
+    device_ns: number | null;
+  } | null;
+}
+
 /** One worker of `stepscope summary`; an analysis that did not run is null. */
 export interface WorkerSummary {
   worker: string;
@@ -382,12 +409,14 @@ export interface WorkerSummary {
   device_counters: DeviceCounters | null;
   idle: Idle | null;
   operator_modes: Record<string, number | null> | null;
+  list_ns: { operators?: number; hlo_operations?: number; modules?: number }; // of all entries, those cut off too
   hlo_operations: HloOperationRow[] | null;
   hlo_operation_count: number | null;
   precision_ns: Record<string, number | null> | null;
   communication: Communication | null;
   synchronisation: Synchronisation | null;
   tf_data: TfData | null;
+  inference: Inference | null;
   memory: MemoryRow[] | null;
   memory_count: number | null;
   memory_operations: MemoryOperationRow[] | null;
@@ -399,33 +428,6 @@ export interface WorkerSummary {
   activity_time_ns: Record<string, number | null> | null;
   kernels: KernelRow[] | null;
   kernel_count: number | null;
-export type Spread = Record<"mean" | "p50" | "p90" | "p95" | "p99" | "min" | "max", number>;
-
-/** Requests of inference, and the batches that a model server made of them. */
-export interface Inference {
-  source: string;
-  count: number;
-  requests_per_s: number | null;
-  span_ns: number;
-  in_flight: number | null;
-  list_ns: { operators?: number; hlo_operations?: number; modules?: number }; // of all entries, those cut off too
-  latency_ns: Spread;
-  deep: number;
-  late: number;
-  parts: { part: string; mean_ns: number; share: number; slowest_mean_ns: number }[] | null;
-  batches: {
-    count: number;
-    batches_per_s: number | null;
-    duration_ns: Spread;
-    wait_ns: Spread | null;
-    tasks_mean: number | null;
-    size_mean: number | null;
-    padded_mean: number | null;
-    padding_ratio: number | null;
-    device_ns: number | null;
-  } | null;
-}
-
   launches: Launches | null;
   operators: OperatorRow[] | null;
   operator_count: number | null;
@@ -463,7 +465,6 @@ export interface Verdict {
   sentence: string;
   severity: Severity | "ok" | "unknown";
   rule: string | null;
-  inference: Inference | null;
   bound: { by: string; sentence: string } | null; // what bounds the step
 }
 
@@ -472,6 +473,7 @@ export interface Coverage {
   deep_steps: number | null;
   phased_steps: number | null;
   windows: number | null;
+  unconverted_windows: number;
   first_ns: number | null;
   last_ns: number | null;
 }

@@ -143,8 +143,8 @@ test("equal devices are told once; versions and refusals in words", () => {
 });
 
 test("how much was seen in depth, by the numbers of the steps", () => {
-  const answer = (steps: number, deep: number) =>
-    ({ coverage: { steps, deep_steps: deep }, worker: {} }) as unknown as SummaryAnswer;
+  const answer = (steps: number, deep: number, waiting = 0) =>
+    ({ coverage: { steps, deep_steps: deep, unconverted_windows: waiting }, worker: {} }) as unknown as SummaryAnswer;
   const overview = {
     index: [0, 10, 14, 40, 2309],
     id: [1, 11, 15, 41, 2310],
@@ -161,6 +161,10 @@ test("how much was seen in depth, by the numbers of the steps", () => {
   assert.equal(coverageText(answer(2310, 6), null), "6 steps of 2,310 in depth; always-on data for all");
   assert.equal(coverageText(answer(6, 6), null), "all 6 steps in depth");
   assert.equal(coverageText(answer(0, 0), null), "no steps seen");
+  assert.equal(
+    coverageText(answer(20, 0, 2), null),
+    "20 steps, none in depth yet; always-on data for all; 2 deep windows not converted yet",
+  );
 });
 
 test("axes of memory have round binary steps", () => {

@@ -49,8 +49,14 @@ function deepText(all: OverviewAnswer): string {
   return parts.length > MOST_STRETCHES ? `${parts.slice(0, MOST_STRETCHES).join(", ")}, …` : parts.join(", ");
 }
 
-/** "steps 10–14 of 2,310 in depth; always-on data for all". */
+/** "steps 10–14 of 2,310 in depth; always-on data for all; 1 deep window not converted yet". */
 export function coverageText(answer: SummaryAnswer, all: OverviewAnswer | null): string {
+  const waiting = answer.coverage?.unconverted_windows ?? 0;
+  const known = knownText(answer, all);
+  return waiting > 0 ? `${known}; ${plural(waiting, "deep window")} not converted yet` : known;
+}
+
+function knownText(answer: SummaryAnswer, all: OverviewAnswer | null): string {
   const total = answer.coverage?.steps ?? answer.worker.step_count ?? 0;
   if (total === 0) return "no steps seen";
   const deep = answer.coverage?.deep_steps ?? 0;
