@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.launches import Links
+from stepscope.analysis.order import coded
 from stepscope.analysis.select import device_of
 from stepscope.schema import NONE, Device, Events
 
@@ -58,33 +59,30 @@ def launch_configs(
         devices: for their number of multiprocessors.
     """
     call = _calls(events, rows, links)
-    counts_items = np.zeros(len(events.names) + 1, bool)
-    counts_items[: len(events.names)] = [name == _COUNTS_ITEMS for name in events.names]
-    items = np.where(call != NONE, counts_items[events.name[call]], False) if len(events) else np.zeros(0, bool)
+    items = np.zeros(len(rows), bool)
+    if _COUNTS_ITEMS in events.names:
+        counts_items = np.array([*(name == _COUNTS_ITEMS for name in events.names), False])
+        items = np.where(call != NONE, counts_items[events.name[call]], False)
 
-    own, at = np.unique(events.args[rows].astype(np.int64) * 2 + items, return_inverse=True)
+    own, at = coded(events.args[rows].astype(np.int64) * 2 + items)
     found = [_read(_args(events, int(key) >> 1), bool(key & 1)) for key in own.tolist()]
     shapes: dict[Shape, int] = {}
     shape = np.array([shapes.setdefault(f.shape, len(shapes)) for f in found], np.int64)[at]
     lacking = np.array([f.shape.grid is None for f in found], bool)[at] & (call != NONE)
     if lacking.any():
-        calls, call_at = np.unique(
-            events.args[call[lacking]].astype(np.int64) * 2 + items[lacking], return_inverse=True
-        )
+        calls, call_at = coded(events.args[call[lacking]].astype(np.int64) * 2 + items[lacking])
         of_calls = [_read(_args(events, int(key) >> 1), bool(key & 1)) for key in calls.tolist()]
         shape[lacking] = np.array([shapes.setdefault(f.shape, len(shapes)) for f in of_calls], np.int64)[call_at]
 
     blocks = np.array([f.blocks_per_sm for f in found], np.float64)[at]
     occupancy = np.array([f.occupancy for f in found], np.float64)[at]
-    grid_blocks = np.array([math.prod(s.grid) if s.grid else math.nan for s in shapes], np.float64)[shape]
     counts = {one.id: one.sm_count for one in devices if one.sm_count}
-    device = device_of(events, rows)
-    for ordinal in np.unique(device).tolist():
-        # ROCm numbers the devices of its queues otherwise than the header does: there, all being alike must do.
-        sm_count = counts.get(ordinal) or (counts[min(counts)] if len(set(counts.values())) == 1 else None)
-        if sm_count:
-            told = np.isnan(blocks) & (device == ordinal)
-            blocks[told] = grid_blocks[told] / sm_count
+    lacking = np.flatnonzero(np.isnan(blocks)) if counts else rows[:0]
+    grid_blocks = np.array([math.prod(s.grid) if s.grid else math.nan for s in shapes], np.float64)[shape[lacking]]
+    ordinals, device = coded(device_of(events, rows[lacking]))
+    # ROCm numbers the devices of its queues otherwise than the header does: there, all being alike must do.
+    other = counts[min(counts)] if len(set(counts.values())) == 1 else math.nan
+    blocks[lacking] = grid_blocks / np.array([counts.get(i, other) for i in ordinals.tolist()], np.float64)[device]
     return LaunchConfigs(list(shapes), shape, blocks, occupancy)
 
 

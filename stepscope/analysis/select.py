@@ -33,10 +33,12 @@ def device_work(events: Events) -> np.ndarray:
 def device_of(events: Events, rows: np.ndarray) -> np.ndarray:
     """Device ordinal of each row: its own, else its lane's, else 0."""
     own = events.device[rows].astype(np.int64)
-    if events.lanes:
+    untold = np.flatnonzero(own == NONE)
+    if len(untold):
         lanes = np.array([lane.device for lane in events.lanes], dtype=np.int64)
-        own = np.where(own == NONE, lanes[events.lane[rows]], own)
-    return np.where(own == NONE, 0, own)
+        of_lane = lanes[events.lane[rows][untold]] if events.lanes else own[untold]
+        own[untold] = np.where(of_lane == NONE, 0, of_lane)
+    return own
 
 
 def queue_of(events: Events, rows: np.ndarray) -> np.ndarray:
