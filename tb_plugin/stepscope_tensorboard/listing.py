@@ -119,7 +119,8 @@ def describe(run: Run) -> dict[str, Any]:
 
 def _describe_worker(worker: Worker) -> dict[str, Any]:
     known = {name: _known(worker, name) for name in ("rank", "world_size", "host", "pid", "framework")}
-    return {"id": worker.id, "source": source_of(worker), "live": worker.is_live, **known}
+    ended = None if isinstance(worker, FileWorker) else (worker.meta or {}).get("ended_ns") is not None
+    return {"id": worker.id, "source": source_of(worker), "live": worker.is_live, "ended": ended, **known}
 
 
 def source_of(worker: Worker) -> str:

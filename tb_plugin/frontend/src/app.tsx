@@ -2,7 +2,7 @@
 
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RunInfo } from "./api";
+import type { RunInfo, WorkerInfo } from "./api";
 import { clockMs, isLive, isWhole, mayUseXla, runs, shown, updatedMs } from "./data";
 import { ago, calendar } from "./format";
 import { TABS, type Tab } from "./hash";
@@ -126,6 +126,9 @@ function Tabs(): JSX.Element {
   );
 }
 
+const brokeOff = (worker: WorkerInfo | null) => worker?.source === "recording" && worker.ended === false;
+const BROKEN = "The process never said that it ended: it was killed, hangs, or its disk is full.";
+
 /** "live, last data 2 s ago", "finished" or "imported 3 min ago", "file of 2026-03-07", or that no server answers. */
 function Freshness(): JSX.Element | null {
   const text = useComputed(() => {
@@ -134,7 +137,9 @@ function Freshness(): JSX.Element | null {
     const when = at === null ? "" : ago(clockMs.value - at);
     if (shown.value.worker?.source === "file") return at === null ? "file" : `file of ${calendar(at).slice(0, 10)}`;
     if (isLive.value) return `live${when && `, last data ${when}`}`;
-    const word = shown.value.worker?.source === "import" ? "imported" : "finished";
+    const worker = shown.value.worker;
+    if (brokeOff(worker)) return when ? `last data ${when}` : "no end told";
+    const word = worker?.source === "import" ? "imported" : "finished";
     return when ? `${word} ${when}` : word;
   });
   if (!shown.value.worker) return null;
@@ -143,7 +148,11 @@ function Freshness(): JSX.Element | null {
   const isFile = shown.value.worker.source === "file";
   const when = at === null ? "" : `${isFile ? "File written" : "Last data"} at ${new Date(at).toLocaleString()}`;
   return (
-    <span class={`freshness ${state}`} data-testid="freshness" title={[text.value, when].filter(Boolean).join("\n")}>
+    <span
+      class={`freshness ${state}`}
+      data-testid="freshness"
+      title={[text.value, when, !isLive.value && brokeOff(shown.value.worker) && BROKEN].filter(Boolean).join("\n")}
+    >
       <span class="dot" aria-hidden="true" />
       <span>{text}</span>
     </span>

@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { Line } from "../charts/time-lines";
-import { isLive } from "../data";
+import { isLive, shown } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { bytes, count, duration } from "../format";
 import { SERIES_COLORS } from "../palette";
@@ -56,20 +56,32 @@ const extentOf = ({ t0, t1 }: CurveAnswer): TimeRange | null =>
   t0 === undefined || t1 === undefined ? null : { t0, t1 };
 
 function NoAllocations({ why }: { why: string | null }): JSX.Element {
+  const framework = shown.value.worker?.framework;
+  const isXla = framework === "tensorflow" || framework === "jax";
   return (
     <section class="card" data-testid="no-allocations" aria-label="No allocations">
       <h3>{why === "no_window" ? "No step was captured in depth" : "Allocations were not recorded"}</h3>
       <p class="basis">
         {why === "no_window"
           ? "Allocations are recorded in deep windows, and this worker has none yet."
-          : "The deep windows hold no record of an allocation. Ask for them where the profiler is made:"}
+          : `The deep windows hold no record of an allocation.${isXla ? "" : " Ask for them where the profiler is made:"}`}
       </p>
-      <pre class="code">
-        <code>Profiler("runs/exp1", model, profile_memory=True)</code>
-      </pre>
-      <p class="basis">
-        torch.profiler takes <code>profile_memory=True</code>, too. TensorFlow records allocations by itself on GPUs.
-      </p>
+      {isXla ? (
+        <p class="basis">
+          {framework === "tensorflow" && "TensorFlow records allocations by itself on GPUs, none on the CPU. "}
+          The XLA tab tells what each compiled program keeps in memory, where there are such programs.
+        </p>
+      ) : (
+        <>
+          <pre class="code">
+            <code>Profiler("runs/exp1", model, profile_memory=True)</code>
+          </pre>
+          <p class="basis">
+            torch.profiler takes <code>profile_memory=True</code>, too. TensorFlow records allocations by itself on
+            GPUs.
+          </p>
+        </>
+      )}
     </section>
   );
 }

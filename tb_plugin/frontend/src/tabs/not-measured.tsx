@@ -40,7 +40,7 @@ export function gapsOf(answer: SummaryAnswer): Gap[] {
     gaps.push({
       what: "Memory of the allocator",
       why: deep
-        ? "Allocations were not recorded: profile_memory=True does, an option of torch.profiler and of stepscope's Profiler."
+        ? `Allocations were not recorded${howToRecord(worker.framework)}`
         : "Allocations are recorded in deep windows only, and there is none.",
     });
   if (!worker.throughput && (answer.step_time_ns?.count ?? 0) > 0)
@@ -54,6 +54,12 @@ export function gapsOf(answer: SummaryAnswer): Gap[] {
       why: worker.step_count ? "It needs two complete steps." : "No steps are marked.",
     });
   return gaps;
+}
+
+function howToRecord(framework: string | null): string {
+  if (framework === "tensorflow") return ": TensorFlow does so by itself on GPUs, not on the CPU.";
+  if (framework === "jax") return "; the XLA tab tells what each compiled program keeps in memory.";
+  return ": profile_memory=True does, an option of torch.profiler and of stepscope's Profiler.";
 }
 
 export function NotMeasured({ answer }: { answer: SummaryAnswer }): JSX.Element | null {
