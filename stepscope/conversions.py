@@ -81,6 +81,8 @@ class Conversions:
         """Wait for those that still run, ``timeout_s`` at most. Who waits for its turn then is taken over by others."""
         deadline = time.monotonic() + timeout_s
         with self._lock:
+            for conversion in self._running:
+                conversion.rest_no_more()
             if timeout_s and not self._wait(time.monotonic() + min(_LAST_PATIENCE_S, timeout_s)):
                 self._hurry(0.0, 0.0)
             if not self._wait(time.monotonic() + min(_SAY_AFTER_S, timeout_s)):

@@ -13,13 +13,14 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from stepscope.child import keep_out_of_reach
 from stepscope.errors import StepscopeError
+from stepscope.pace import Pace
 from stepscope.schema import DEVICE_WORK, Kind, Note, Window
 
 #: Why a window was taken, in its reason, where somebody asked for it while the job ran.
@@ -148,15 +149,17 @@ def finish(trace: Path, folder: Path, about: Mapping[str, Any]) -> None:
         trace.unlink()
 
 
-def _wait_for_work() -> None:
+def _do_work(pace: Pace) -> None:
     """What a line on standard input asks for; nothing if the parent ends without a word."""
     import stepscope.importers
     import stepscope.store  # noqa: F401  two thirds of the time of a small window, while the profiler still stops
 
-    line = sys.stdin.readline()
+    line = pace.line()
     if not line:
         return
     work = json.loads(line)
+    if work["at_once"]:
+        pace.end_rests()
     trace = Path(work["trace"])
     try:
         (finish if work["again"] else convert)(trace, Path(work["folder"]), work["about"])
@@ -182,18 +185,23 @@ def take_over(folder: Path, parent: int) -> None:
             print(f"{note.name}: {error}", file=sys.stderr)
 
 
+def convert_as_told(pace: Pace) -> int:
+    """The exit status of a process that ``converter`` has started."""
+    keep_out_of_reach()
+    return _status_of(lambda: _do_work(pace))
+
+
 def main(argv: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else argv
-    if len(arguments) not in (0, 2):
-        print("usage: python -m stepscope.convert [TRACE FOLDER]", file=sys.stderr)
+    if len(arguments) != 2:
+        print("usage: python -m stepscope.convert TRACE FOLDER", file=sys.stderr)
         return 2
-    if not arguments:
-        keep_out_of_reach()
+    return _status_of(lambda: convert(Path(arguments[0]), Path(arguments[1])))
+
+
+def _status_of(work: Callable[[], None]) -> int:
     try:
-        if arguments:
-            convert(Path(arguments[0]), Path(arguments[1]))
-        else:
-            _wait_for_work()
+        work()
     except (StepscopeError, OSError, MemoryError) as error:
         print(str(error) or type(error).__name__, file=sys.stderr)
         return 2

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stepscope import pace
 from stepscope.child import OUT_OF_REACH, Child, child_environment, lower_priority
 from stepscope.convert import ON_DEMAND, waiting_note
 
@@ -34,7 +35,7 @@ class Converter(Child):
     """A child that waits for its work. End it if there is none.
 
     Args:
-        folder: where it runs: ``-m`` puts it on the path, and so it is not the user's, with its random.py.
+        folder: where it runs.
         gives_way: whether it runs only where the training, and whatever else, leaves a core idle.
 
     Raises:
@@ -43,7 +44,7 @@ class Converter(Child):
 
     def __init__(self, folder: Path, gives_way: bool = True) -> None:
         super().__init__(
-            [sys.executable, "-m", "stepscope.convert"],
+            [sys.executable, pace.__file__],
             "the converter",
             subprocess.PIPE,
             cwd=folder,
@@ -60,6 +61,13 @@ class Converter(Child):
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended
             self._process.stdin.write(json.dumps(work).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def tell_to_rest_no_more(self) -> None:
+        """See ``pace``. A byte does, where a forked process keeps the pipe open."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, ValueError):  # it has ended, or was told
+            self._process.stdin.write(b"\n")
             self._process.stdin.close()
 
     def end(self) -> None:
@@ -89,6 +97,7 @@ class Conversion:
         self.came = time.monotonic()
         self.gives_way = True
         self.is_asked = (reason or {}).get("why") == ON_DEMAND  # then somebody waits for it
+        self._is_urgent = self.is_asked
         self._work = {
             "trace": str(trace.absolute()),
             "folder": str(folder.absolute()),
@@ -114,7 +123,13 @@ class Conversion:
         finally:
             with contextlib.suppress(OSError):
                 self._note.unlink()
-        self._converter.tell({**self._work, "again": False})
+        self._converter.tell({**self._work, "again": False, "at_once": self._is_urgent})
+
+    def rest_no_more(self) -> None:
+        """Nothing computes beside it any more."""
+        self._is_urgent = True
+        if self._converter is not None:
+            self._converter.tell_to_rest_no_more()
 
     def hurry(self) -> None:
         """Give way no longer: what one process has begun goes on in another, since none may leave the idle class.
@@ -130,7 +145,7 @@ class Conversion:
             first.end()
             first.wait(_END_S)
             assert self._converter is not None
-            self._converter.tell({**self._work, "again": True})
+            self._converter.tell({**self._work, "again": True, "at_once": True})
 
     @property
     def waits(self) -> bool:
