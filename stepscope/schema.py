@@ -253,6 +253,10 @@ class Events:
     def end_ns(self) -> np.ndarray:
         return self.ts_ns + self.dur_ns
 
+    def ends_ns(self, rows: np.ndarray | int) -> np.ndarray:
+        """``end_ns[rows]``, without those of all others."""
+        return self.ts_ns[rows] + self.dur_ns[rows]
+
     def take(self, rows: np.ndarray) -> Events:
         """The given rows (a mask or indices), sharing the dictionaries."""
         return Events(

@@ -149,7 +149,7 @@ def _issuing(events: Events, calls: np.ndarray, queues: Followers) -> tuple[np.n
     library = library[told[events.name[library]]]
     n, m = len(library), len(calls)
     rows = np.concatenate((library, calls, queues.calls))
-    start, end = apart(events.lane[rows], events.ts_ns[rows], events.end_ns[rows])
+    start, end = apart(events.lane[rows], events.ts_ns[rows], events.ends_ns(rows))
     order = np.argsort(start[:n], kind="stable")
     begin, reach = start[:n][order], np.maximum.accumulate(end[:n][order])
     outer = np.flatnonzero(np.append(True, begin[1:] > reach[:-1])[:n])  # operators that none other surrounds

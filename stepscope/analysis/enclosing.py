@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.analysis import intervals
 from stepscope.analysis.groups import apart
 from stepscope.analysis.nesting import outer_first
 from stepscope.analysis.order import stable_order
 from stepscope.schema import NONE, Events
 
 _MOST_STEPS_BACK = 10_000
+
+
+def inside(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Mask of ``rows`` that start while any of ``slices`` is open on their lane: where ``innermost`` finds one."""
+    if len(slices) == 0 or len(rows) == 0:
+        return np.zeros(len(rows), bool)
+    n = len(slices)
+    both = np.concatenate((slices, rows))
+    ts = events.ts_ns[both]
+    ends = ts + np.concatenate((events.dur_ns[slices], np.ones(len(rows), np.int64)))
+    start, end = apart(events.lane[both], ts, ends)
+    begin, reach = intervals.union(start[:n], end[:n]).T
+    at = np.searchsorted(begin, start[n:], "right") - 1
+    return (at >= 0) & (start[n:] < np.append(reach, 0)[at])
 
 
 def innermost(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ class Followers:
             return
         self.calls = links.call[call[runs]]
         self.launch_ns = events.ts_ns[self.calls]
-        self.end_ns = events.end_ns[self.rows]
+        self.end_ns = events.ends_ns(self.rows)
         order = queue_order(events, work)
         position = order.position[runs]
         self.queue = order.queue[position]
@@ -63,7 +63,7 @@ class Followers:
         #: Of all work that may wait, in the order of the queues: queue, begin, launch, moment when it could begin.
         self._queue, self._start = order.queue[followers], order.start_ns[followers]
         calls = links.call[call[np.searchsorted(work, order.rows[followers])]]
-        self._launch, self._returned = events.ts_ns[calls], events.end_ns[calls]
+        self._launch, self._returned = events.ts_ns[calls], events.ends_ns(calls)
         self._free = np.where(order.first, np.iinfo(np.int64).min, order.reach_ns)[followers]
         self._row = order.rows[followers]
         self._by_others = _just_ended(order, device_of(events, order.rows), followers)
@@ -106,7 +106,7 @@ class Followers:
         calls = sync_calls(self.events, pattern)
         calls = calls[np.argsort(self.events.ts_ns[calls], kind="stable")]
         begun = self.events.ts_ns[calls]
-        returned = np.maximum.accumulate(self.events.end_ns[calls]) if len(calls) else begun
+        returned = np.maximum.accumulate(self.events.ends_ns(calls)) if len(calls) else begun
         at = np.maximum(np.searchsorted(begun, self.launch_ns), np.searchsorted(returned, self.end_ns))
         begun, returned = np.append(begun, NEVER)[at], np.append(returned, NEVER)[at]
         in_order = np.argsort(self._launch, kind="stable")

@@ -161,7 +161,7 @@ def _parts(latency: np.ndarray, parts: RequestParts) -> list[LatencyPart]:
 def _batching(requests: Requests, parts: RequestParts, bounds: np.ndarray) -> Batching:
     events, batches = requests.deep, requests.batches
     rows, of = batches.rows, batches.batch_of_task
-    start, end = events.ts_ns[rows], events.end_ns[rows]
+    start, end = events.ts_ns[rows], events.ends_ns(rows)
     span = _span_ns(np.searchsorted(bounds, rows, "right"), start, end)
     waits = batch_waits(requests)
     known = (batches.size != NONE) & (batches.padded != NONE)

@@ -119,7 +119,7 @@ def _loop(capture: Capture, window: int, lane: int, updates: np.ndarray, fetches
     def here(rows: np.ndarray) -> np.ndarray:
         rows = rows[(rows >= low) & (rows < high) & (events.lane[rows] == lane)]
         rows = rows[np.lexsort((-events.dur_ns[rows], events.ts_ns[rows]))]
-        return rows[_outer(events.ts_ns[rows], events.end_ns[rows])]
+        return rows[_outer(events.ts_ns[rows], events.ends_ns(rows))]
 
     update, fetch = here(updates), here(fetches)
     work = np.flatnonzero(events.of_kind(Kind.OP, Kind.DATALOADER, *RUNTIME_CALLS)[low:high]) + low
@@ -127,11 +127,11 @@ def _loop(capture: Capture, window: int, lane: int, updates: np.ndarray, fetches
     ops = work[events.kind[work] == Kind.OP]
     return _Loop(
         update_start=events.ts_ns[update],
-        update_end=events.end_ns[update],
+        update_end=events.ends_ns(update),
         fetch_start=events.ts_ns[fetch],
         op_start=np.sort(events.ts_ns[ops]),
         begin_ns=int(events.ts_ns[work].min()) if len(work) else 0,
-        end_ns=int(events.end_ns[work].max()) if len(work) else 0,
+        end_ns=int(events.ends_ns(work).max()) if len(work) else 0,
     )
 
 

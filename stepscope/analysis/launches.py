@@ -183,7 +183,7 @@ def launch_times(events: Events, links: Links, queues: QueueOrder) -> LaunchTime
     by_call = Groups(links.call_of_run[hit])
     start = events.ts_ns[run]
     first_start = by_call.min(start)
-    call_end = events.end_ns[links.call[by_call.keys]]
+    call_end = events.ends_ns(links.call[by_call.keys])
     raw = first_start - call_end
     # Of runs that start together on several streams, the one whose stream was free last.
     starts_first = start == first_start[by_call.of]

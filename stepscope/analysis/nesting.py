@@ -77,7 +77,7 @@ def nest(events: Events, rows: np.ndarray) -> Nest:
     parent[nested & (end[parent] <= start)] = NONE  # overlaps without nesting on this lane
     nested = parent != NONE
     inside = events.dur_ns[rows].copy()
-    parent_end = events.end_ns[rows[parent[nested]]]
+    parent_end = events.ends_ns(rows[parent[nested]])
     inside[nested] = np.minimum(inside[nested], np.maximum(parent_end - events.ts_ns[rows[nested]], 0))
     return Nest(rows, parent, np.searchsorted(start, end, "left"), inside, depth)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from stepscope.analysis import intervals
 from stepscope.analysis.arguments import ModeArgs, decode
-from stepscope.analysis.enclosing import innermost
+from stepscope.analysis.enclosing import innermost, inside
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.launches import Links
 from stepscope.analysis.select import covered, device_work, host_rows
@@ -146,8 +146,7 @@ def _device_ns(events: Events, links: Links, slices: dict[str, np.ndarray]) -> d
     mode[compiled] = MODES.index("compiled")
     for name, rows in slices.items():
         open_ = np.flatnonzero((mode == NONE) & (call != NONE))
-        inside = innermost(events, rows, call[open_]) != NONE
-        mode[open_[inside]] = MODES.index(name)
+        mode[open_[inside(events, rows, call[open_])]] = MODES.index(name)
     dur = events.dur_ns[work]
     found = {name: int(dur[mode == i].sum()) for i, name in enumerate(MODES)}
     return found | {"unknown": int(dur[mode == NONE].sum())}

@@ -82,7 +82,7 @@ def _passes(
     start = np.full(len(distinct), np.iinfo(np.int64).max)
     end = np.full(len(distinct), np.iinfo(np.int64).min)
     np.minimum.at(start, of_node, events.ts_ns[node])
-    np.maximum.at(end, of_node, events.end_ns[node])
+    np.maximum.at(end, of_node, events.ends_ns(node))
 
     linked = (forward != NONE) & np.isin(forward, ops)
     pass_, op = of_node[linked], forward[linked]
@@ -91,7 +91,7 @@ def _passes(
     first = np.full(len(distinct), np.iinfo(np.int64).max)
     last = np.full(len(distinct), np.iinfo(np.int64).min)
     np.minimum.at(first, pass_, events.ts_ns[op])
-    np.maximum.at(last, pass_, events.end_ns[op])
+    np.maximum.at(last, pass_, events.ends_ns(op))
     has_forward = first <= last
     return (first[has_forward], last[has_forward]), (start, end)
 

@@ -38,7 +38,7 @@ def queue_depths(events: Events, links: Links) -> list[QueueDepth]:
     """One entry a queue with linked work, the one with most work first."""
     hit = links.call_of_run != NONE
     rows = links.run[hit]
-    begin = events.end_ns[links.call[links.call_of_run[hit]]]
+    begin = events.ends_ns(links.call[links.call_of_run[hit]])
     end = np.maximum(events.ts_ns[rows], begin)  # clocks that disagree: it never waited
     queue = queue_of(events, rows)
     found = []

@@ -83,7 +83,7 @@ def request_parts(requests: Requests, links: Links) -> RequestParts:
     asked, begun = events.ts_ns[batches.task[task]], events.ts_ns[batches.rows[batch]]
     owner = place[requests.request_of_task]
     waits = _Pieces.of(len(mine), owner, asked, begun)
-    runs = _Pieces.of(len(mine), owner, begun, events.end_ns[batches.rows[batch]])
+    runs = _Pieces.of(len(mine), owner, begun, events.ends_ns(batches.rows[batch]))
     order = np.argsort(owner, kind="stable")
     owner, batch = owner[order], batch[order]
 
@@ -122,7 +122,7 @@ def _device_work(requests: Requests, links: Links, mine: np.ndarray) -> tuple[di
         for pieces, regions, told in zip(found, (rows, batches.rows), (alone, is_batch), strict=True):
             run = links.run[told & (kind == number)]
             at = position_in(regions, of_run[told & (kind == number)])
-            pieces[name] = _Pieces.of(len(regions), at, events.ts_ns[run], events.end_ns[run])
+            pieces[name] = _Pieces.of(len(regions), at, events.ts_ns[run], events.ends_ns(run))
     return found
 
 

@@ -106,7 +106,7 @@ def _drained(events: Events, rows: np.ndarray, bounds: Sequence[int] | np.ndarra
     blocking = np.array([_BLOCKING.search(name) is not None for name in events.names], bool)
     calls = np.flatnonzero(blocking[events.name[rows]])
     calls = calls[np.argsort(events.ts_ns[rows[calls]], kind="stable")]
-    begin, end = events.ts_ns[rows[calls]], events.end_ns[rows[calls]]
+    begin, end = events.ts_ns[rows[calls]], events.ends_ns(rows[calls])
     edges = np.asarray(bounds) if len(bounds) else np.array([0, len(events)])
     for first, last in pairwise(edges.tolist()):  # the time between two windows is no gap
         busy = covered(events, work[(work >= first) & (work < last)])

@@ -73,7 +73,7 @@ def add_collectives(events: Events, programs: list[Program], notes: Notes) -> Ev
         if place not in places:
             places[place] = len(lanes)
             lanes.append(_lane(events.lanes[events.lane[done.row]], done))
-        start, end = int(events.ts_ns[send.row]), int(events.end_ns[done.row])
+        start, end = int(events.ts_ns[send.row]), int(events.ends_ns(done.row))
         values = (start, end - start, places[place], names.setdefault(done.rendezvous, len(names)), done.device)
         for column, value in zip(added, (*values, code(_told(send, done))), strict=True):
             added[column].append(value)
@@ -167,7 +167,7 @@ def _module_runs(events: Events) -> dict[int, list[tuple[int, int, int]]]:
     for row in np.flatnonzero(np.isin(events.lane, lanes)).tolist():
         number = id_in_name(events.text(row))
         if number is not None:
-            span = (int(events.ts_ns[row]), int(events.end_ns[row]), number)
+            span = (int(events.ts_ns[row]), int(events.ends_ns(row)), number)
             found.setdefault(int(events.device[row]), []).append(span)
     return {device: sorted(spans) for device, spans in found.items()}
 

@@ -228,7 +228,7 @@ class KernelTable(EventRows):
         call = source.call_of_run[at]
         linked = call != NONE
         latency, wait = np.full((2, len(at)), NONE, np.int64)
-        start, end = events.ts_ns[self._runs.rows[linked]], events.end_ns[call[linked]]
+        start, end = events.ts_ns[self._runs.rows[linked]], events.ends_ns(call[linked])
         latency[linked] = np.maximum(start - end, 0)
         queue = source.queues.position[at[linked]]
         free = np.where(source.queues.first[queue], end, source.queues.reach_ns[queue])

@@ -450,7 +450,7 @@ def _live_steps(events: Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number, start and end of the steps in always-on rows."""
     rows = np.flatnonzero(events.kind == Kind.STEP)
     rows = rows[np.argsort(events.ts_ns[rows], kind="stable")]
-    return events.step[rows], events.ts_ns[rows], events.end_ns[rows]
+    return events.step[rows], events.ts_ns[rows], events.ends_ns(rows)
 
 
 def _marked_steps(events: Events, launches: Links) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

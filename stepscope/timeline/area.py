@@ -115,7 +115,7 @@ def _phases(
     ts = segment.index.ts_ns[at]
     begins = segment.events.ts_ns[events[steps]]
     parent = np.searchsorted(begins, ts, "right") - 1
-    inside = (parent >= 0) & (ts + segment.index.dur_ns[at] <= segment.events.end_ns[events[steps]][parent])
+    inside = (parent >= 0) & (ts + segment.index.dur_ns[at] <= segment.events.ends_ns(events[steps])[parent])
     np.add.at(out, steps[parent[inside]], length[inside])
     return out
 

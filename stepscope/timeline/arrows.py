@@ -90,4 +90,4 @@ def _pairs(timeline: Timeline, segment: Segment) -> tuple[np.ndarray, np.ndarray
 def _leaves(segment: Segment, cause: np.ndarray, effect: np.ndarray) -> np.ndarray:
     """The end of each cause; where the effect began before it, that moment, as it is drawn for a selection."""
     events = segment.events
-    return np.maximum(np.minimum(events.end_ns[cause], events.ts_ns[effect]), events.ts_ns[cause])
+    return np.maximum(np.minimum(events.ends_ns(cause), events.ts_ns[effect]), events.ts_ns[cause])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.analysis.enclosing import innermost
+from stepscope.analysis.enclosing import innermost, inside
 from stepscope.analysis.memcpy import MemoryOperation, copies, memory_operations
 from stepscope.analysis.select import host_rows
 from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, synchronisation
@@ -134,6 +134,7 @@ class TestInnermost:
         events = table.events()
         slices, rows = host_rows(events, Kind.OP), host_rows(events, Kind.SYNC)
         found = innermost(events, slices, rows)
+        assert (inside(events, slices, rows) == (found != NONE)).all()
         for row, got in zip(rows.tolist(), found.tolist(), strict=True):
             ts = events.ts_ns[row]
             around = [
