@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from stepscope.analysis.arguments import RequestArgs, decode
 from stepscope.analysis.batches import Batches, find_batches, input_calls, named
-from stepscope.analysis.groups import Groups, apart
+from stepscope.analysis.groups import Groups
 from stepscope.analysis.handoffs import region_of
 from stepscope.analysis.nesting import nest
 from stepscope.analysis.select import host_rows
@@ -142,18 +143,29 @@ def _of_tasks(live: Events, deep: Events, batches: Batches) -> Requests:
 
 
 def _copied(live: Events, rows: np.ndarray, deep: Events, windows: np.ndarray) -> np.ndarray:
-    """Mask of the always-on regions that a deep window shows too: one of that name which begins at the same time."""
-    if len(rows) == 0 or len(windows) == 0:
-        return np.zeros(len(rows), bool)
-    code = {name: i for i, name in enumerate(dict.fromkeys((*live.names, *deep.names)))}
-    name = np.array([code[n] for n in live.names])[live.name[rows]]
-    known = np.array([code[n] for n in deep.names])[deep.name[windows]]
-    starts = np.concatenate((live.ts_ns[rows], deep.ts_ns[windows]))
-    at = apart(np.concatenate((name, known)), starts - SLACK_NS, starts + SLACK_NS)[0] + SLACK_NS
-    mine, others = at[: len(rows)], np.sort(at[len(rows) :])
-    after = np.searchsorted(others, mine)
-    near = np.abs(others[np.minimum(after, len(others) - 1)] - mine) <= SLACK_NS
-    return near | (np.abs(others[np.maximum(after - 1, 0)] - mine) <= SLACK_NS)
+    """Mask of the always-on regions that a deep window shows too, each as one region of the same name.
+
+    The hook opens the region of the window first and closes it last, so that it encloses the other but for the
+    difference of their clocks.
+    """
+    copied = np.zeros(len(rows), bool)
+    by_name: dict[str, deque[int]] = {}
+    for i in np.argsort(live.ts_ns[rows], kind="stable").tolist() if len(windows) else ():
+        by_name.setdefault(live.text(rows[i]), deque()).append(i)
+    start, end = live.ts_ns[rows] + SLACK_NS, live.end_ns[rows] - SLACK_NS
+    for row in windows[np.argsort(deep.ts_ns[windows], kind="stable")].tolist():
+        low, high = int(deep.ts_ns[row]), int(deep.ts_ns[row] + deep.dur_ns[row])
+        waiting = by_name.get(deep.text(row), deque())
+        while waiting and start[waiting[0]] < low:
+            waiting.popleft()
+        for place, i in enumerate(waiting):
+            if end[i] <= high:
+                copied[i] = True
+                del waiting[place]
+                break
+            if start[i] > high + 2 * SLACK_NS:
+                break
+    return copied
 
 
 def _told(name: str, args: RequestArgs) -> tuple[str, str, str]:

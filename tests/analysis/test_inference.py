@@ -202,6 +202,20 @@ def test_names_and_ids():
 
 def as_imported(table: Table) -> Events:
     """The importer writes args without spaces."""
+def test_copies_are_told_one_by_one():
+    """Threads that serve at once, a region whose thread lost its core between its two beginnings, and one that the
+    window does not show."""
+    ms = 1_000_000
+    live, deep = Table(), Table()
+    for start, end, tid in ((0, 90, 1), (10, 20, 2), (15, 30, 3), (40, 50, 2), (60, 80, 3)):
+        region(live, "request", start * ms, (end - start) * ms, tid)
+        if start != 60:
+            early = 4 if start == 40 else 0
+            region(deep, "request", (start - early) * ms, (end - start + early) * ms + 1000, tid)
+    found = served(deep, live=live)
+    assert (found.count, found.deep) == (5, 4)
+
+
     events = table.events()
     events.args_values[:] = [text.replace(": ", ":").replace(", ", ",") for text in events.args_values]
     return events
