@@ -31,6 +31,8 @@ VALUE, ID, DESCRIPTION = "counter_value", "performance_counter_id", "performance
 _METRIC = re.compile(r"[a-z0-9]+__\w+(?:\.\w+)*")
 #: Of these roll-ups values of several kernels add up.
 _ADDS_UP = re.compile(r"\.sum$")
+#: Values from here on are damage: counters have 64 bits. Sums of what is below stay finite.
+_ABSURD = 1e30
 _NO_SUM = re.compile(r"%|\.(?:avg|min|max|ratio|pct|max_rate)\b|pct_of|per_second|per_cycle|utilization|ratio", re.I)
 
 
@@ -70,7 +72,8 @@ class CountedRanges:
     """Counters of a range profiler, by the kernel or region that they are of, or by operator.
 
     Metrics:
-        name: the kernel, as the profiler names it (``__missing__`` is its own word), the region, or the operator
+        name: the kernel, as the profiler names it (``__missing__`` is its own word), the region, the line of the file
+            that the values are on, or the operator
         ranges: how many were counted
         values: of each counter the sum over these, or the mean where values do not add up
     """
@@ -85,7 +88,7 @@ class CounterValues:
     """Every value; all arrays have one entry a value.
 
     ``row`` is the event's row, ``counter`` points into ``counters`` and ``source`` into ``SOURCES``. ``number`` is the
-    counter's own number (of TPUs; ``NONE`` where it has none).
+    counter's own number (of TPUs; 0 where it has none). ``unusable`` is how many values were left out.
     """
 
     row: np.ndarray
@@ -97,6 +100,7 @@ class CounterValues:
     counters: list[str]
     labels: dict[int, str]
     descriptions: dict[int, str]
+    unusable: int
 
     def __len__(self) -> int:
         return len(self.row)
@@ -116,12 +120,15 @@ def counter_values(events: Events) -> CounterValues:
     labels: dict[int, str] = {}
     descriptions: dict[int, str] = {}
     known: dict[tuple[int, int, bool], list[tuple[int, float, int, int]]] = {}
+    unusable = 0
+    unusable_of: dict[int, int] = {}
     for row in rows.tolist():
         is_sample = bool(sampled[events.lane[row]])
         key = int(events.args[row]), int(events.name[row]), is_sample
         if key not in known:
             args, name = _object(events.args_values[key[0]]), events.names[key[1]]
             known[key] = out = []
+            unusable_of[key[0]] = _unusable(args)
             for counter, value, source, number in _told(args, name, is_sample):
                 code = counters.setdefault(counter, len(counters))
                 out.append((code, value, SOURCES.index(source), number))
@@ -130,6 +137,7 @@ def counter_values(events: Events) -> CounterValues:
                 if isinstance(text := args.get(DESCRIPTION), str) and text:
                     descriptions[code] = text
         found += [(row, *one) for one in known[key]]
+        unusable += unusable_of[key[0]]
     columns = list(zip(*found, strict=True)) or [()] * 5
     in_columns = [
         np.array(column, kind)
@@ -137,7 +145,7 @@ def counter_values(events: Events) -> CounterValues:
     ]
     at, of, told, origins, numbers = in_columns
     device = device_of(events, at) if len(at) else at
-    return CounterValues(at, device, of, told, origins, numbers, list(counters), labels, descriptions)
+    return CounterValues(at, device, of, told, origins, numbers, list(counters), labels, descriptions, unusable)
 
 
 def device_counters(found: CounterValues) -> list[DeviceCounter]:
@@ -170,9 +178,18 @@ def device_counters(found: CounterValues) -> list[DeviceCounter]:
 
 
 def ranges_by_kernel(events: Events, found: CounterValues) -> list[CountedRanges]:
-    """The values of a range profiler by the name of the range: the kernel's, or the region's."""
-    own = np.flatnonzero(found.source == 0)
-    return _ranges(found, own, [events.names[n] for n in events.name[found.row[own]].tolist()])
+    """Values by the name of their range, which is the kernel's or the region's; those that the runtime read by the name
+    of their line, one a sample.
+    """
+    own = np.flatnonzero(found.source != SOURCES.index("sample"))
+    row = found.row[own]
+    by_line = found.source[own] == SOURCES.index("value")
+    lane = events.lane[row]
+    names = [
+        events.lanes[line].name if of_line else events.names[name]
+        for line, name, of_line in zip(lane.tolist(), events.name[row].tolist(), by_line.tolist(), strict=True)
+    ]
+    return _ranges(found, own, names, np.where(by_line, -1 - lane.astype(np.int64), row))
 
 
 def ranges_by_operator(events: Events, links: Links, found: CounterValues) -> tuple[list[CountedRanges], str | None]:
@@ -193,7 +210,7 @@ def ranges_by_operator(events: Events, links: Links, found: CounterValues) -> tu
     operator = innermost(events, host_rows(events, Kind.OP), calls)
     name = ["no operator" if row == NONE else events.names[events.name[row]] for row in operator.tolist()]
     of_range = dict(zip(ranges.tolist(), name, strict=True))
-    return _ranges(found, own, [of_range[row] for row in found.row[own].tolist()]), None
+    return _ranges(found, own, [of_range[row] for row in found.row[own].tolist()], found.row[own]), None
 
 
 def unit_of(name: str, label: str | None = None) -> str | None:
@@ -215,11 +232,12 @@ def adds_up(name: str, label: str | None = None) -> bool:
     return _ADDS_UP.search(name) is not None or not _NO_SUM.search(f"{name} {label or ''}")
 
 
-def _ranges(found: CounterValues, own: np.ndarray, names: list[str]) -> list[CountedRanges]:
+def _ranges(found: CounterValues, own: np.ndarray, names: list[str], of: np.ndarray) -> list[CountedRanges]:
+    """Sums by name of the values ``own``; ``of`` tells which of them are of one range."""
     values: dict[str, dict[int, list[float]]] = {}
     rows: dict[str, set[int]] = {}
     for name, row, code, value in zip(
-        names, found.row[own].tolist(), found.counter[own].tolist(), found.value[own].tolist(), strict=True
+        names, of.tolist(), found.counter[own].tolist(), found.value[own].tolist(), strict=True
     ):
         values.setdefault(name, {}).setdefault(code, []).append(value)
         rows.setdefault(name, set()).add(row)
@@ -250,6 +268,13 @@ def _told(args: dict, name: str, is_sample: bool) -> list[tuple[str, float, str,
     ]
 
 
+def _unusable(args: dict) -> int:
+    """How many values of counters are none that a counter can have."""
+    return sum(
+        (key == VALUE or _METRIC.fullmatch(key) is not None) and _finite(each) is None for key, each in args.items()
+    )
+
+
 def _finite(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -257,7 +282,7 @@ def _finite(value: object) -> float | None:
         number = float(value)
     except OverflowError:
         return None
-    return number if math.isfinite(number) else None
+    return number if abs(number) < _ABSURD else None  # NaN is not
 
 
 def _object(text: str) -> dict:

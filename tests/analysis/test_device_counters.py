@@ -15,6 +15,7 @@ from stepscope.analysis.device_counters import (
     unit_of,
 )
 from stepscope.analysis.launches import link
+from stepscope.analysis.quality import counter_notes
 from stepscope.analysis.tpu_units import tpu_units
 from stepscope.importers import import_file
 from stepscope.schema import Kind
@@ -87,9 +88,11 @@ class TestRanges:
         assert "duration" in flop.why
         assert (busy.achieved, busy.peak, busy.utilization) == (pytest.approx(80 / 3), 100, pytest.approx(0.8 / 3))
 
-    @pytest.mark.parametrize("damage", [None, "7", True, [1], 10**400, float("nan")])
-    def test_a_damaged_value_is_none(self, damage):
-        assert len(counter_values(ranges(("k", {FFMA: damage})))) == 0
+    @pytest.mark.parametrize("damage", [None, "7", True, [1], 10**400, float("nan"), 1e308, -1e308])
+    def test_a_damaged_value_is_none_and_is_counted(self, damage):
+        """Sums of what a double just holds are infinite, which no JSON can tell."""
+        found = counter_values(ranges(("k", {FFMA: damage}), ("k", {FFMA: damage, BUSY: 3.0})))
+        assert (len(found), [note.count for note in counter_notes(found)]) == (1, [2])
 
     def test_other_args_of_device_annotations_are_no_counters(self):
         assert len(counter_values(ranges(("region", {"External id": 5, "my__note": "x", "a__b c": 1})))) == 0
@@ -140,6 +143,11 @@ class TestXPlane:
         assert (share.mean, share.sum, share.label, share.source) == (15, None, "SM Active Cycles (%)", "sample")
         assert found[0, "sm__inst_executed_pipe_tensor.sum"].sum == 600
         assert (found[1, "CYCLES"].sum, found[1, "CYCLES"].source) == (2000, "value")
+
+    def test_values_that_the_runtime_read_are_of_their_line(self, recorded):
+        (line,) = ranges_by_kernel(recorded.events, counter_values(recorded.events))
+        assert (line.name, line.ranges) == ("Stream 1", 1)
+        assert line.values == {"CYCLES": 2000, "MXU_BUSY_1": 800, "MATMUL": 100}
 
     def test_units_of_both(self, recorded):
         rows = {row.unit: row for row in counter_units(counter_values(recorded.events), recorded.devices)}

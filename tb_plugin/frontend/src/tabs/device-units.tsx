@@ -34,6 +34,12 @@ const PARTS: Partial<Record<string, [string, string]>> = {
 };
 const MOST_BUTTONS = 8;
 
+/** Columns in which any row has something. */
+interface Shown {
+  use: boolean;
+  busy: boolean;
+}
+
 /** A large count in three digits: "1.90 G". */
 export function scaled(value: number): string {
   const steps = ["", " k", " M", " G", " T", " P"];
@@ -66,6 +72,10 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
   const marks = Object.entries(MARKS).flatMap(([how, mark]) =>
     mark && measured.some((unit) => unit.measured === how) ? [mark] : [],
   );
+  const shows: Shown = {
+    use: measured.some((unit) => unit.utilization !== null),
+    busy: measured.some((unit) => unit.busy !== null),
+  };
   const amd = units.some((unit) => unit.label === "Compute units");
   const total = worker.device_unit_count ?? all.length;
   return (
@@ -90,17 +100,21 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
                 <th scope="col" class="num" title={DEFINITIONS.unitPeak}>
                   Peak
                 </th>
-                <th scope="col" title={DEFINITIONS.unitUse}>
-                  Use
-                </th>
-                <th scope="col" class="num" title={DEFINITIONS.unitBusy}>
-                  At work
-                </th>
+                {shows.use && (
+                  <th scope="col" title={DEFINITIONS.unitUse}>
+                    Use
+                  </th>
+                )}
+                {shows.busy && (
+                  <th scope="col" class="num" title={DEFINITIONS.unitBusy}>
+                    At work
+                  </th>
+                )}
               </tr>
             </thead>
             <tbody>
               {measured.map((unit, i) => (
-                <Row key={i} unit={unit} amd={amd} />
+                <Row key={i} unit={unit} amd={amd} shows={shows} />
               ))}
             </tbody>
           </table>
@@ -122,7 +136,7 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
   );
 }
 
-function Row({ unit, amd }: { unit: DeviceUnit; amd: boolean }): JSX.Element {
+function Row({ unit, amd, shows }: { unit: DeviceUnit; amd: boolean; shows: Shown }): JSX.Element {
   const { achieved, peak, utilization, quantity } = unit;
   const mark = MARKS[unit.measured ?? ""];
   return (
@@ -135,18 +149,22 @@ function Row({ unit, amd }: { unit: DeviceUnit; amd: boolean }): JSX.Element {
       <td class="num" data-value={peak ?? undefined} title={peak === null ? (unit.why ?? "") : exactly(peak, unit)}>
         {peak === null ? <span class="faint">not known</span> : amount(peak, quantity, amd)}
       </td>
-      <td class="use" data-value={utilization ?? undefined}>
-        {utilization === null ? (
-          <span class="faint" title={unit.why ?? undefined}>
-            {DASH}
-          </span>
-        ) : (
-          <Meter ratio={utilization} />
-        )}
-      </td>
-      <td class="num" data-value={unit.busy ?? undefined}>
-        {unit.busy === null ? "" : percent(unit.busy)}
-      </td>
+      {shows.use && (
+        <td class="use" data-value={utilization ?? undefined}>
+          {utilization === null ? (
+            <span class="faint" title={unit.why ?? undefined}>
+              {DASH}
+            </span>
+          ) : (
+            <Meter ratio={utilization} />
+          )}
+        </td>
+      )}
+      {shows.busy && (
+        <td class="num" data-value={unit.busy ?? undefined}>
+          {unit.busy === null ? "" : percent(unit.busy)}
+        </td>
+      )}
     </tr>
   );
 }
