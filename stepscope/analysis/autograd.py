@@ -13,7 +13,7 @@ import numpy as np
 
 from stepscope.analysis.arguments import OperatorArgs, decode, integers
 from stepscope.analysis.distinct import distinct
-from stepscope.analysis.enclosing import innermost
+from stepscope.analysis.enclosing import inside
 from stepscope.analysis.nesting import nest, outer_first
 from stepscope.analysis.select import host_rows
 from stepscope.schema import NONE, Events, Kind
@@ -63,7 +63,7 @@ def link_backward(events: Events) -> Autograd:
 
     grad = numbered & ~is_node
     grad_op = ops[grad]
-    outside = innermost(events, outer, grad_op) == NONE
+    outside = ~inside(events, outer, grad_op)
 
     where = np.full(len(events), NONE, np.int64)
     where[ops] = np.arange(len(ops))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.autograd import Autograd
-from stepscope.analysis.enclosing import innermost
+from stepscope.analysis.enclosing import innermost, inside
 from stepscope.analysis.launches import Links
 from stepscope.analysis.name_scopes import read_scopes
 from stepscope.analysis.nesting import nest, paths
@@ -128,7 +128,7 @@ def module_owners(events: Events, autograd: Autograd) -> Owners | None:
     rows = host_rows(events, Kind.MODULE)
     if len(rows) == 0:
         return _of_scopes(events)
-    recomputed = innermost(events, autograd.node, rows) != NONE
+    recomputed = inside(events, autograd.node, rows)
     tree = nest(events, rows[~recomputed])
     chains = paths(tree, events.name[tree.rows].astype(np.int64))
     none = np.empty(0, np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 
 from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.distinct import distinct
-from stepscope.analysis.enclosing import innermost
+from stepscope.analysis.enclosing import innermost, inside
 from stepscope.analysis.inferred_steps import OPTIMIZER_STEP
 from stepscope.analysis.launches import Links
 from stepscope.analysis.memcpy import direction
@@ -106,7 +106,7 @@ def _named(events: Events, pattern: re.Pattern[str]) -> np.ndarray:
 def _forwards(events: Events, excluded: np.ndarray) -> np.ndarray:
     """Calls of modules, and the regions of torch's own wrappers, that start in none of the excluded rows."""
     rows = np.concatenate((host_rows(events, Kind.MODULE), _named(events, _WRAPPERS)))
-    return rows[innermost(events, excluded, rows) == NONE]
+    return rows[~inside(events, excluded, rows)]
 
 
 def _moves(events: Events, links: Links) -> np.ndarray:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.enclosing import innermost
+from stepscope.analysis.enclosing import inside
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.modules import MAX_MODULES
 from stepscope.analysis.nesting import nest
 from stepscope.analysis.select import host_rows
-from stepscope.schema import NONE, Events, Kind
+from stepscope.schema import Events, Kind
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def sampled_modules(live: Events) -> list[SampledModule] | None:
     backward = host_rows(live, Kind.PHASE)
     backward = backward[np.array([name == "backward" for name in live.names], bool)[live.name[backward]]]
     if len(backward):
-        rows = rows[innermost(live, backward, rows) == NONE]
+        rows = rows[~inside(live, backward, rows)]
     tree = nest(live, rows)
     groups = Groups(live.name[tree.rows])
     step_of_module = np.unique(np.stack((live.name[tree.rows].astype(np.int64), live.step[tree.rows])), axis=1)[0]
