@@ -52,6 +52,8 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
     if ask(base, "summary", run=run["id"], worker=worker)["worker"]["inference"]:
         found["inference"] = found["summary"]
         found["requests"] = f"{here}&p.stepscope.tab=tables&p.stepscope.table=requests&p.stepscope.tby=none"
+    if (ask(base, "summary", run=run["id"], worker=worker).get("worker") or {}).get("communication"):
+        found["collectives"] = f"{here}&p.stepscope.tab=tables&p.stepscope.table=collectives&p.stepscope.tby=size"
     others = [r for r in runs if r["id"] != run["id"] and r["workers"]]
     if others:
         found["compare"] = f"{here}&p.stepscope.tab=compare&p.stepscope.with={quote(others[0]['id'], safe='')}"

@@ -81,7 +81,7 @@ class Collective:
             MegaScale. The weakest of these, if they differ; null if no slack is known
         stall_ns: time in which something waited for a collective: the parts of the runs beyond their slack; of
             MegaScale the durations of its send, send-done, recv and recv-done. With `calls` and `order` at most this
-        in_slack: runs that took no longer than their slack
+        in_slack: runs that took no longer than their slack; null if no slack is known
         needed_algbw_bytes_per_s: algorithm bandwidth that would hide the collective: bytes / slack over the runs that
             took longer than their slack, over all where none did; null where these have no slack at all
         needed_busbw_bytes_per_s: the same as bus bandwidth, as that of busbw_bytes_per_s
@@ -105,7 +105,7 @@ class Collective:
     slack_known: int = 0
     slack_from: str | None = None
     stall_ns: int | None = None
-    in_slack: int = 0
+    in_slack: int | None = None
     needed_algbw_bytes_per_s: float | None = None
     needed_busbw_bytes_per_s: float | None = None
 
@@ -197,7 +197,7 @@ def _told(sums: dict[str, Any]) -> dict[str, Any]:
     if not sums["bytes_known"]:
         sums["bytes"] = None
     if not sums["slack_known"]:
-        sums |= {"slack_ns": None, "stall_ns": None}
+        sums |= {"slack_ns": None, "stall_ns": None, "in_slack": None}
     return sums | {
         "slack_from": SOURCES[sums.pop("source")],
         "algbw_bytes_per_s": timed_bytes * 1e9 / timed_ns if timed_ns else None,

@@ -31,7 +31,7 @@ class CollectiveOfAll:
         slack_known: runs whose slack is known
         slack_from: the weakest of what the workers' slacks are known from
         stall_ns: time in which something waited for it, null if no slack is known
-        in_slack: runs that took no longer than their slack
+        in_slack: runs that took no longer than their slack, null if no slack is known
         most_stalled: the worker with the longest mean stall a run, null where nothing waited
         bytes: sum of the messages that are known, null if none is
         algbw_bytes_per_s: largest algorithm bandwidth of a worker: that of the one that waited least for others
@@ -52,7 +52,7 @@ class CollectiveOfAll:
     slack_known: int
     slack_from: str | None
     stall_ns: int | None
-    in_slack: int
+    in_slack: int | None
     most_stalled: str | None
     bytes: int | None
     algbw_bytes_per_s: float | None
@@ -105,7 +105,7 @@ def _sum(label: tuple, rows: list[tuple[str, Mapping[str, Any]]]) -> CollectiveO
         slack_known=total("slack_known") or 0,
         slack_from=SOURCES[max(SOURCES.index(entry["slack_from"]) for entry in entries)],
         stall_ns=total("stall_ns"),
-        in_slack=total("in_slack") or 0,
+        in_slack=total("in_slack"),
         most_stalled=max(stalled, key=lambda each: each[0])[1] if stalled else None,
         bytes=total("bytes"),
         algbw_bytes_per_s=most("algbw_bytes_per_s"),
