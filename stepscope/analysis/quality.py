@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.capture import Capture
+from stepscope.analysis.device_counters import CounterValues
 from stepscope.analysis.launches import Launches, Links
 from stepscope.analysis.memory import DeviceMemory
 from stepscope.analysis.operators import Calls
@@ -21,6 +22,8 @@ CODES = {
     "invalid_duration": "Events without a usable duration (missing, negative, not a number) were left out.",
     "invalid_timestamp": "Events whose start is missing, 0 or before all others' epoch were left out.",
     "missing_field": "Records lack a field that every event needs; those of use were kept, the others left out.",
+    "unusable_counter": "Values of hardware counters are no numbers, or none that a counter reaches; they were left "
+    "out.",
     "missing_size": "Allocation records tell no size; the memory levels are without them, nothing else is.",
     "damaged_event": "Event records could not be decoded and were left out.",
     "repaired_text": "Text that its format forbids (bad escapes, control characters, NaN) was repaired and kept.",
@@ -215,6 +218,14 @@ def overlap_notes(overlaps: int) -> list[Note]:
         "Device records overlap on one stream; all are kept, and the clipped times of kernels count the overlaps once.",
         overlaps,
     )
+    return notes.list()
+
+
+def counter_notes(found: CounterValues) -> list[Note]:
+    """Notes about hardware counters."""
+    notes = Notes()
+    what = "Values of hardware counters that are no numbers, or out of all range, were left out."
+    notes.add("unusable_counter", what, found.unusable)
     return notes.list()
 
 

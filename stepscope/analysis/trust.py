@@ -12,7 +12,8 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "steps": ("steps", "step_time_ns", "micro_step_time_ns"),
     "step activity": ("steps[].activity_ns",),
     "phases": ("steps[].phase_ns", "steps[].micro_steps", "micro_step_time_ns"),
-    "device times": ("gpu", "timeline_ns", "idle", "activity_time_ns", "precision_ns"),
+    "device times": ("gpu", "timeline_ns", "idle", "activity_time_ns", "precision_ns", "device_units"),
+    "hardware counters": ("device_counters", "device_units"),
     "kernels": ("kernels", "kernels_by_launch_config"),
     "memory operations": ("memcpy", "memory_operations"),
     "communication": ("communication",),
@@ -28,7 +29,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
 
 _DEVICE = ("step activity", "device times", "kernels", "memory operations", "communication")
 _HOST = ("step activity", "launches", "operators", "modules", "annotations")
-_DEEP = (*_DEVICE, *_HOST[1:], "memory")
+_DEEP = (*_DEVICE, *_HOST[1:], "memory", "hardware counters")
 _ALWAYS_ON = ("steps", "phases", "annotations")
 
 #: Topics that a note of each code weakens. Where the note is about single events, the numbers lack these events.
@@ -38,6 +39,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "invalid_timestamp": ("steps", "phases", *_DEEP),
     "missing_field": ("steps", "phases", *_DEEP),
     "missing_size": ("memory",),
+    "unusable_counter": ("hardware counters",),
     "damaged_event": ("steps", "phases", *_DEEP),
     "repaired_text": (),
     "truncated": ("steps", "phases", *_DEEP),

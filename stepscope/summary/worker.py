@@ -39,6 +39,7 @@ from stepscope.analysis.overhead import overhead
 from stepscope.analysis.phases import micro_steps
 from stepscope.analysis.quality import (
     call_notes,
+    counter_notes,
     event_notes,
     launch_notes,
     memory_notes,
@@ -183,6 +184,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         gpu_list,
     )
     counted = attempt("hardware counters", counter_values, events)
+    noted(attempt("hardware counters", counter_notes, counted))
     units = attempt(
         "device units",
         lambda e, s, g: units_part(e, s, g, collectives, devices, work, counted),
