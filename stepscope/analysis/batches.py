@@ -17,6 +17,8 @@ from stepscope.analysis.handoffs import producers, region_of
 from stepscope.analysis.select import on_host
 from stepscope.schema import NONE, Events
 
+#: Items that no batch reaches: more of them are damage.
+_TOO_MANY = 1 << 40
 _NAMES = ("ProcessBatch", "OrbaxServing::ProcessBatch")
 
 
@@ -53,7 +55,8 @@ def find_batches(events: Events) -> Batches:
     at = position_in(rows, of)
     padded[at], padding = _told(events, telling, "padded"), _told(events, telling, "padding")
     at, added = at[padding != NONE], padding[padding != NONE]
-    size[at] = np.where(size[at] == NONE, padded[at] - added, size[at])
+    size[at] = np.where(size[at] == NONE, np.maximum(padded[at] - added, NONE), size[at])
+    size[(padded != NONE) & (size > padded)] = NONE  # damage: padding takes no items away
     return Batches(rows, size, padded, task, batch_of_task, _task_sizes(events, task))
 
 
@@ -109,4 +112,5 @@ def _telling(events: Events, key: str) -> np.ndarray:
 def _told(events: Events, rows: np.ndarray, member: str) -> np.ndarray:
     """A number of items that rows tell, ``NONE`` where they do not."""
     found, at = decode(events, rows, BatchArgs)
-    return np.maximum(integers([getattr(args, member) for args in found]), NONE)[at]
+    told = integers([getattr(args, member) for args in found])
+    return np.where((told >= 0) & (told < _TOO_MANY), told, NONE)[at]

@@ -132,6 +132,18 @@ def test_parts_of_requests_in_a_batch():
     assert (batches.tasks_mean, batches.size_mean, batches.padded_mean, batches.padding_ratio) == (2, 6, 8, 0.25)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "padding"), [(2**62, 8, None), (9, 8, 0), (-3, 8, 9), ("6", 8, "2"), (6, 2**62, 2)]
+)
+def test_sizes_that_no_batch_has_are_not_told(before, after, padding):
+    table = Table().host(Kind.OP, "ProcessBatch", 0, 60, tid=8).told(batch_size_before_padding=before)
+    table.op("ConcatInputTensors", 2, 5, tid=8).told(batch_size_after_padding=after, padding_amount=padding)
+    found = served(region(table, "request", 0, 100)).batches
+    assert found.padding_ratio is None
+    assert found.size_mean in (None, 6)
+    assert found.padded_mean in (None, 8)
+
+
 def test_without_regions_what_was_put_into_the_queue_is_a_request():
     found = served(batched(annotated=False))
     assert (found.source, found.count) == ("batch task", 2)
@@ -190,18 +202,6 @@ def test_regions_of_the_always_on_stream_and_their_copies_in_a_window():
     assert served(live=live).parts is None
 
 
-def test_names_and_ids():
-    table = region(region(Table(), "request 17", 0, 10), "ModelServerRequest_x", 20, 10)
-    region(table, "request", 40, 10).told(request_id=5, model_id="bert:1")
-    region(table, "lookup", 60, 10).told(_r=-1, id=6)
-    names, ids, models = find_requests(NOTHING, as_imported(table)).told
-    assert names == ["request", "ModelServerRequest_x", "request", "lookup"]
-    assert ids == ["17", None, "5", "6"]
-    assert models == [None, None, "bert:1", None]
-
-
-def as_imported(table: Table) -> Events:
-    """The importer writes args without spaces."""
 def test_copies_are_told_one_by_one():
     """Threads that serve at once, a region whose thread lost its core between its two beginnings, and one that the
     window does not show."""
@@ -216,6 +216,18 @@ def test_copies_are_told_one_by_one():
     assert (found.count, found.deep) == (5, 4)
 
 
+def test_names_and_ids():
+    table = region(region(Table(), "request 17", 0, 10), "ModelServerRequest_x", 20, 10)
+    region(table, "request", 40, 10).told(request_id=5, model_id="bert:1")
+    region(table, "lookup", 60, 10).told(_r=-1, id=6)
+    names, ids, models = find_requests(NOTHING, as_imported(table)).told
+    assert names == ["request", "ModelServerRequest_x", "request", "lookup"]
+    assert ids == ["17", None, "5", "6"]
+    assert models == [None, None, "bert:1", None]
+
+
+def as_imported(table: Table) -> Events:
+    """The importer writes args without spaces."""
     events = table.events()
     events.args_values[:] = [text.replace(": ", ":").replace(", ", ",") for text in events.args_values]
     return events
