@@ -16,9 +16,9 @@ from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.histogram import Histogram
 from stepscope.analysis.hlo_ops import HloOperation
 from stepscope.analysis.idle import Idle
+from stepscope.analysis.inference import Batching, Inference, LatencyPart
 from stepscope.analysis.job_times import JobTimes
 from stepscope.analysis.kernels import ActivityTime, Kernel, KernelConfig, Precision
-from stepscope.analysis.inference import Batching, Inference, LatencyPart
 from stepscope.analysis.launches import CallLaunches, Launches, LaunchHistogram
 from stepscope.analysis.loader import Loader
 from stepscope.analysis.memcpy import Copies, MemoryOperation
@@ -90,14 +90,14 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Synchronising calls by operator", "workers[].synchronisation.by_operator[]", "", SyncByOperator),
     ("Input pipelines of tf.data", "workers[].tf_data", "", TfData),
     ("Stages of tf.data", "workers[].tf_data.stages[]", "", TfDataStage),
+    ("Requests of inference", "workers[].inference", "", Inference),
+    ("What requests spend their time on", "workers[].inference.parts[]", "", LatencyPart),
+    ("Batches of requests", "workers[].inference.batches", "", Batching),
     ("Launches", "workers[].launches", "", Launches),
     ("Launches by call", "workers[].launches.by_call[]", "", CallLaunches),
     ("Launch histogram", "workers[].launches.histogram", "launches", LaunchHistogram),
     ("Queue depth", "tables/launches: queues[]", "", QueueDepth),
     ("Operator placement and eager share", "workers[].operator_modes", "ns", OperatorModes),
-    ("Requests of inference", "workers[].inference", "", Inference),
-    ("What requests spend their time on", "workers[].inference.parts[]", "", LatencyPart),
-    ("Batches of requests", "workers[].inference.batches", "", Batching),
     ("Operations that XLA compiled", "workers[].hlo_operations[]", "", HloOperation),
     ("Operators", "workers[].operators[]", "", Operator),
     ("Operators by shape", "workers[].operators_by_shape[]", "", ShapedOperator),

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 import numpy as np
 
+from stepscope.analysis.arguments import decode
 from stepscope.analysis.select import device_of
-from stepscope.schema import Events
+from stepscope.schema import NONE, Events, Kind
+
+#: What the importer (importers.megascale) calls the collectives and their operations. Other values are not its own.
+_ROLES = {"collective": 1, "send": 2, "send-done": 2, "recv": 2, "recv-done": 3}
+
+
+class _TransferArgs(msgspec.Struct, gc=False):
+    megascale: object = None
+    rendezvous: object = None
 
 
 def transfer_times(events: Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -17,34 +25,43 @@ def transfer_times(events: Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ``recv-done`` without the operations of transfers in between, of this or another collective; the stall is the time
     of its own four operations. Both as xprof's Megascale Stats define them.
     """
-    role = np.zeros(len(events.args_values) + 1, np.int64)  # 1 collective, 2 operation, 3 recv-done; the last: no args
-    rendezvous: dict[str, int] = {}
-    meets = np.zeros(len(role), np.int64)
-    for i, text in enumerate(events.args_values):
-        if '"megascale"' in text:
-            told = json.loads(text)
-            role[i] = {"collective": 1, "recv-done": 3}.get(told["megascale"], 2)
-            meets[i] = rendezvous.setdefault(str(told.get("rendezvous")), len(rendezvous))
-    rows = np.flatnonzero(role[events.args] == 1)
-    slack, stall = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    role, meets = _roles(events)
+    rows = np.flatnonzero((role == 1) & events.of_kind(Kind.COLLECTIVE))
+    slack, stall = np.full(len(rows), NONE), np.full(len(rows), NONE)
     if len(rows) == 0:
         return rows, slack, stall
-    own_device, own_meets = device_of(events, rows), meets[events.args[rows]]
-    operations = np.flatnonzero(role[events.args] > 1)
+    own_device, own_meets = device_of(events, rows), meets[rows]
+    operations = np.flatnonzero((role > 1) & events.of_kind(Kind.SYNC))
     operations = operations[np.argsort(events.ts_ns[operations], kind="stable")]
-    of_device, of_meets = device_of(events, operations), meets[events.args[operations]]
-    done = role[events.args[operations]] == 3
+    of_device, of_meets = device_of(events, operations), meets[operations]
+    done = role[operations] == 3
     for device in np.unique(own_device).tolist():
         mine, there = np.flatnonzero(own_device == device), of_device == device
         total = _Sums(events, operations[there])
         for name in np.unique(own_meets[mine]).tolist():
             one = mine[own_meets[mine] == name]
-            begin, end = events.ts_ns[rows[one]], events.end_ns[rows[one]]
             ends = events.ts_ns[operations[there & done & (of_meets == name)]]
+            one = one[np.searchsorted(ends, events.end_ns[rows[one]]) > 0]  # all but what another writer calls so
+            begin, end = events.ts_ns[rows[one]], events.end_ns[rows[one]]
             last = ends[np.searchsorted(ends, end) - 1]  # begins of recv-done
             slack[one] = np.maximum(last - begin - total.between(begin, last), 0)
             stall[one] = _Sums(events, operations[there & (of_meets == name)]).between(begin, end)
-    return rows, slack, stall
+    known = slack != NONE
+    return rows[known], slack[known], stall[known]
+
+
+def _roles(events: Events) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row its role (0: none) and the number of its rendezvous."""
+    role, meets = np.zeros(len(events), np.int64), np.zeros(len(events), np.int64)
+    telling = np.array([*('"megascale"' in text for text in events.args_values), False], bool)  # the last: no args
+    rows = np.flatnonzero(telling[events.args])
+    if len(rows):
+        args, of = decode(events, rows, _TransferArgs)
+        number: dict[str, int] = {}
+        roles = [_ROLES.get(each.megascale, 0) if isinstance(each.megascale, str) else 0 for each in args]
+        role[rows] = np.array(roles)[of]
+        meets[rows] = np.array([number.setdefault(str(each.rendezvous), len(number)) for each in args])[of]
+    return role, meets
 
 
 class _Sums:

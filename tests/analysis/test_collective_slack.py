@@ -188,3 +188,11 @@ class TestSums:
             ((ns, stall, _),) = slack(step(dur=dur, needed_at=needed_at))
             assert ns + stall >= dur
             assert stall == max(dur - ns, 0)
+
+
+@pytest.mark.parametrize("megascale", ["collective", "recv-done", "send", {}, [1], None, 7])
+def test_args_that_only_look_like_those_of_megascale_are_ignored(megascale):
+    """An operation without its ``recv-done``, and args of others under that name, in a trace of PyTorch too."""
+    table = step().told(megascale=megascale, note={"megascale": 1})
+    table.device(Kind.COLLECTIVE, "ncclDevKernel_AllReduce", 900 * US, US, stream=21).told(megascale=megascale)
+    assert slack(table)[0] == slack(step())[0]
