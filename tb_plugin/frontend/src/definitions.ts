@@ -72,15 +72,6 @@ export const DEFINITIONS = {
   tfDataParallel: "Calls of the stage's function that may run at once; auto where TensorFlow chooses.",
   tfDataEmpty: "Share of the calls that found no element ready in the stage's buffer, and had to wait.",
   tfDataNoBuffer: "The stage has no buffer, or TensorFlow did not count what is in it.",
-  memory: "What the allocator of the framework handed out, as the capture recorded it.",
-  memoryPeak: "The most that was allocated at any moment of the capture.",
-  memoryReserved: "The most that the allocator had taken from the device. Far above the peak: fragmentation.",
-  memoryStart: "Allocated before the first record of the capture: usually parameters, optimizer state and buffers.",
-  memoryChange: "Allocated at the end, less what was allocated at the start. Growth from step to step may be a leak.",
-  captured:
-    "The always-on stream has steps, phases and annotations of the whole run; a deep window has every operator, call and kernel of a few steps.",
-  clockAnchor: "When the monotonic clock and the wall clock were read together; all times are counted from there.",
-  clockError: "Between the two readings that enclose the third: the pair is exact to this.",
   requests:
     "Regions called request, calls of a model server, or what was put into the queue of a batch: the first of these that the recording has.",
   requestsPerSecond:
@@ -109,6 +100,15 @@ export const DEFINITIONS = {
   batchDevice: "Time in which kernels ran that a batch launched, mean over the batches.",
   batchWait: "From when a task was put into the queue until its batch began.",
   batchDuration: "Duration of a batch on the host.",
+  memory: "What the allocator of the framework handed out, as the capture recorded it.",
+  memoryPeak: "The most that was allocated at any moment of the capture.",
+  memoryReserved: "The most that the allocator had taken from the device. Far above the peak: fragmentation.",
+  memoryStart: "Allocated before the first record of the capture: usually parameters, optimizer state and buffers.",
+  memoryChange: "Allocated at the end, less what was allocated at the start. Growth from step to step may be a leak.",
+  captured:
+    "The always-on stream has steps, phases and annotations of the whole run; a deep window has every operator, call and kernel of a few steps.",
+  clockAnchor: "When the monotonic clock and the wall clock were read together; all times are counted from there.",
+  clockError: "Between the two readings that enclose the third: the pair is exact to this.",
   clockJumps: "A step of the wall clock by more than 1 ms, which moves what comes after it.",
   alive:
     "Allocations made in the deep window and not freed yet at this moment, and what was allocated before the window began. They add up to the curve.",

@@ -12,9 +12,9 @@ import { DeviceUnits } from "./device-units";
 import { GpuUse, IdleTime, Precision } from "./gpu";
 import { Histograms, StepDistribution } from "./histograms";
 import { HotSpots } from "./hotspots";
+import { Batches, Requests } from "./inference";
 import { JobTimes } from "./job-times";
 import { Memory } from "./memory";
-import { Batches, Requests } from "./inference";
 import { NotMeasured } from "./not-measured";
 import { OperatorModes } from "./operator-modes";
 import { StepTime } from "./summary-charts";
@@ -28,12 +28,12 @@ export function Panels({ answer }: { answer: SummaryAnswer }): JSX.Element {
   const { worker } = answer;
   return (
     <>
-      <Section title="Steps">
-        <TimeGoes worker={worker} coverage={answer.coverage} />
       <Section title="Inference">
         <Requests data={worker.inference} />
         <Batches data={worker.inference} />
       </Section>
+      <Section title="Steps">
+        <TimeGoes worker={worker} coverage={answer.coverage} />
         <StepTime />
         <StepDistribution answer={answer} />
         <JobTimes worker={worker} />
