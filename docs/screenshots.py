@@ -49,7 +49,7 @@ def views(base: str, run_name: str | None) -> dict[str, str]:
             for show in ("memory", "graph", "text")
         }
         found["hlo"] = f"{here}&p.stepscope.tab=tables&p.stepscope.table=hlo"
-    if ask(base, "summary", run=run["id"], worker=worker)["worker"]["inference"]:
+    if (ask(base, "summary", run=run["id"], worker=worker).get("worker") or {}).get("inference"):
         found["inference"] = found["summary"]
         found["requests"] = f"{here}&p.stepscope.tab=tables&p.stepscope.table=requests&p.stepscope.tby=none"
     if (ask(base, "summary", run=run["id"], worker=worker).get("worker") or {}).get("communication"):
