@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from stepscope.report import format as fmt
 from stepscope.rules.case import Case
 from stepscope.rules.finding import Finding, Place, severity
+
+#: The share of the runs whose stalls must be known to say something of all.
+_MOST_RUNS = 0.75
 
 
 def exposed_communication(case: Case) -> Finding | None:
     """Collectives run while no kernel computes.
 
     Fires when that takes at least ``communication_warning`` of the step time. A collective also lasts while it waits
-    for the last rank to come: a slow rank looks like slow communication on all others.
+    for the last rank to come: a slow rank looks like slow communication on all others. Where the stalls of
+    most runs are known and less than half of the exposed time, that is said against it.
 
     Thresholds:
         communication_warning: the removed PyTorch plugin for TensorBoard advised from 10 %
@@ -39,6 +45,8 @@ def exposed_communication(case: Case) -> Finding | None:
     if on_device:
         evidence["longest_collective"] = on_device[0]["name"]
         evidence["busbw_bytes_per_s"] = on_device[0]["busbw_bytes_per_s"]
+        evidence["needed_busbw_bytes_per_s"] = on_device[0]["needed_busbw_bytes_per_s"]
+        evidence["stall_ns"] = talk["stall_ns"]
     return Finding(
         rule="exposed_communication",
         severity=severity(ratio, case.limits.communication_warning, case.limits.communication_critical),
@@ -48,9 +56,24 @@ def exposed_communication(case: Case) -> Finding | None:
         fix=_fix(case, on_device[0]["name"] if on_device else ""),
         gain=basis.gain(lost_ns, f"time of collectives without any compute kernel / {basis.what}"),
         places=[*case.worst_step("communication"), *_kernels(case)],
-        counter_evidence=["The time holds waiting for slower ranks: compare the ranks before blaming the network."],
+        counter_evidence=[
+            "The time holds waiting for slower ranks: compare the ranks before blaming the network.",
+            *_little_waits(talk, on_device),
+        ],
         rests_on=("step activity", "communication"),
     )
+
+
+def _little_waits(talk: dict[str, Any], on_device: list[dict[str, Any]]) -> list[str]:
+    """That most of the exposed time is none in which work waited for a collective."""
+    runs, known = (sum(each[field] for each in on_device) for field in ("count", "slack_known"))
+    if not known or known < _MOST_RUNS * runs or 2 * talk["stall_ns"] >= talk["exposed_ns"]:
+        return []
+    return [
+        f"Work waited for collectives in at most {fmt.time(talk['stall_ns'])} of the {fmt.time(talk['exposed_ns'])} in "
+        f"which nothing was computed beside them (known of {known:,} of {runs:,} runs); in the rest nothing else was "
+        "ready to run, most often because the host launches too slowly."
+    ]
 
 
 def _kernels(case: Case) -> list[Place]:

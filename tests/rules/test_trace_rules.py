@@ -120,6 +120,20 @@ class TestCommunicationAndCopies:
         finding = self.collective(700)["exposed_communication"]
         assert finding.gain.ns_per_step == 280_000
         assert finding.severity == "warning"
+        assert finding.evidence["stall_ns"] == 0  # the next work is launched later, in the next step
+        assert any("the host launches too slowly" in line for line in finding.counter_evidence)
+
+    def test_exposed_where_work_waits_for_it(self):
+        def body(built, at, number):
+            work(built, at, number, end=700)
+            ids = number * 10 + 5, number * 10 + 6
+            built.launch(at + 15, 5, ids[0]).launch(at + 25, 5, ids[1])
+            built.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + 700, 280, stream=20, correlation=ids[0])
+            built.kernel("sgd", at + 982, 10, correlation=ids[1])
+
+        finding = of(body)["exposed_communication"]
+        assert finding.evidence["stall_ns"] > 250_000
+        assert not any("the host launches too slowly" in line for line in finding.counter_evidence)
 
     def test_hidden(self):
         assert "exposed_communication" not in self.collective(100)
