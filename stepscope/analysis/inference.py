@@ -73,10 +73,10 @@ class Inference:
     """Requests of inference of one worker, null where nothing marks any.
 
     A request is, the first of these that was recorded: a region named "request", with or without a number
-    ("request 17"), the outermost on its thread, of the always-on stream or of a deep window, in an XPlane file also one
-    with ``_r=-1``; a call of a model server (BatchingSessionRun, TfrtModelRun, ServingModelRun; SessionRun and RunGraph
-    where there are no training steps), the outermost on its thread; what TensorFlow put into the queue of a batch,
-    until the last of its batches was done.
+    ("request 17"), which lies in no other of its thread, of the always-on stream or of a deep window, in an XPlane file
+    also one with ``_r=-1``; a call of a model server (BatchingSessionRun, TfrtModelRun, ServingModelRun; SessionRun and
+    RunGraph where there are no training steps), which lies in no other of its thread; what TensorFlow put into the
+    queue of a batch, until the last of its batches was done.
 
     Metrics:
         source: which of these: annotation, the name of the call, or batch task

@@ -48,14 +48,18 @@ class Nest:
         """How many slices reach beyond the one that they begin in, by more than the source's clock rounds."""
         if len(self.rows) == 0:
             return 0
-        ts = events.ts_ns[self.rows]
-        unit = min(int(np.gcd.reduce(ts - ts.min())) or COARSEST_UNIT_NS, COARSEST_UNIT_NS)
+        unit = rounding_ns(events.ts_ns[self.rows])
         return int(np.count_nonzero(events.dur_ns[self.rows] - self.inside_ns > unit))
 
     def sum_inside(self, values: np.ndarray) -> np.ndarray:
         """For each slice the sum of ``values`` (one a slice) over itself and all below it."""
         before = np.concatenate((np.zeros(1, values.dtype), np.cumsum(values)))
         return before[self.stop] - before[:-1]
+
+
+def rounding_ns(starts_ns: np.ndarray) -> int:
+    """What the source's clock rounds to, as far as starts tell; there is at least one."""
+    return min(int(np.gcd.reduce(starts_ns - starts_ns.min())) or COARSEST_UNIT_NS, COARSEST_UNIT_NS)
 
 
 def nest(events: Events, rows: np.ndarray) -> Nest:

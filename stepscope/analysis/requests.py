@@ -10,9 +10,9 @@ import numpy as np
 
 from stepscope.analysis.arguments import RequestArgs, decode
 from stepscope.analysis.batches import Batches, find_batches, input_calls, named
-from stepscope.analysis.groups import Groups
+from stepscope.analysis.groups import Groups, apart
 from stepscope.analysis.handoffs import region_of
-from stepscope.analysis.nesting import nest
+from stepscope.analysis.nesting import outer_first, rounding_ns
 from stepscope.analysis.select import host_rows
 from stepscope.analysis.steps import SLACK_NS
 from stepscope.schema import NONE, REQUEST_NAME, Events, Kind
@@ -92,8 +92,16 @@ def _annotated(events: Events) -> np.ndarray:
 
 
 def _outermost(events: Events, rows: np.ndarray) -> np.ndarray:
-    tree = nest(events, rows)
-    return tree.rows[tree.outermost]
+    """Those that lie in no other of their lane. Requests may overlap without nesting: those of an event loop do."""
+    if len(rows) == 0:
+        return rows
+    ts, end = events.ts_ns[rows], events.end_ns[rows]
+    start, end = apart(events.lane[rows], ts, np.maximum(end, ts + 1))
+    order = outer_first(events, rows, start, end)
+    start, end = start[order], end[order]
+    reach = np.concatenate((start[:1], np.maximum.accumulate(end)[:-1]))
+    within = (start < reach) & (end <= reach + rounding_ns(ts))
+    return rows[order[~within]]
 
 
 def _outside_batches(events: Events, batches: Batches, rows: np.ndarray) -> np.ndarray:

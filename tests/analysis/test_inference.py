@@ -43,6 +43,17 @@ def test_only_the_outermost_of_a_thread_counts():
     assert served(table).count == 2
 
 
+def test_requests_of_an_event_loop_overlap_on_its_thread():
+    """Each of the four begins in the one before and outlives it; the fifth lies in the fourth."""
+    table = Table()
+    for i in range(4):
+        region(table, f"request {i}", 100_000 * i, 250_000)
+    region(table, "request 4", 400_000, 10_000)
+    found = served(table)
+    assert (found.count, found.span_ns, found.latency_ns["min"]) == (4, 550_000, 250_000)
+    assert sum(part.mean_ns for part in found.parts) == 250_000
+
+
 def test_latency_throughput_and_requests_in_flight():
     table = Table()
     for i in range(10):
