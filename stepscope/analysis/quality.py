@@ -188,8 +188,8 @@ def launch_notes(capture: Capture, links: Links, launched: Launches) -> list[Not
     notes.add(
         "requested_but_absent",
         "Launches were recorded but no device work at all: the profiler delivered no kernel records, so device times "
-        "read as 0. Another profiler on this GPU, missing permissions, or a range profiler, which reads counters in place "
-        "of times, are the usual reasons.",
+        "read as 0. Another profiler on this GPU, missing permissions, or a range profiler, which reads counters in "
+        "place of times, are the usual reasons.",
         len(np.setdiff1d(launching, working)),
     )
     notes.add(
