@@ -86,7 +86,7 @@ def into_tree(frame: FrameLocator) -> None:
 
 def shoot(page: Page, view: str, address: str, file: Path) -> None:
     page.goto("about:blank")  # only the hash differs between the views: make it a new load
-    page.goto(address, wait_until="networkidle")
+    page.goto(address, wait_until="networkidle", timeout=300_000)
     page.frame_locator("iframe").get_by_role("tab").first.wait_for(timeout=30_000)
     expect(page.frame_locator("iframe").locator(".progress")).to_have_count(0, timeout=300_000)  # of a first import
     page.wait_for_timeout(SETTLE_MS)
