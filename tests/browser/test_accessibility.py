@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.browser.opened import expect, hash_of
+from tests.browser.panels import panels
 from tests.builders import TraceBuilder
 
+Audited = Callable[[dict[str, str], str], list[Any]]
 AXE = Path(__file__).parents[2] / "tb_plugin" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 TABS = ("summary", "steps", "timeline", "tables", "memory", "resources", "compare", "data")
 #: What says that a tab's data is on show.
@@ -43,7 +46,9 @@ def axe() -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def allocations(logdir: Path) -> None:
-    """A run with allocations, and one of two workers."""
+    """A run with allocations, one of two workers, and one of requests, transfers between slices and counters."""
+    (logdir / "panels").mkdir()
+    (logdir / "panels" / "node.xplane.pb").write_bytes(panels())
     trace = TraceBuilder()
     for i in range(4):
         trace.step(i, 1000 * i, 1000).op("aten::mm", 1000 * i + 10, 100)
@@ -55,31 +60,43 @@ def allocations(logdir: Path) -> None:
         TraceBuilder().step(0, 0, 1000).step(1, 1000, 900 + rank).write(logdir / "two" / f"rank{rank}.pt.trace.json")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize(("run", "more"), [("torch", {}), ("memory", {}), ("gpu", {}), ("two", {"workers": "all"})])
-def test_no_serious_violation(
-    open_page: Callable, address: str, axe: str, theme: str, run: str, more: dict[str, str]
-) -> None:
+@pytest.fixture(params=["light", "dark"])
+def audited(request: pytest.FixtureRequest, open_page: Callable, address: str, axe: str) -> Audited:
+    """Opens a view, waits for an element of it, and returns what axe finds there."""
     it = open_page("about:blank#")
-    setting = json.dumps({"theme": theme})
+    setting = json.dumps({"theme": request.param})
     store = f"localStorage.setItem('_tb_global_settings', {json.dumps(setting)})"
     it.page.add_init_script(f"if (location.protocol === 'http:') {store}")  # a blank page has no storage
-    problems = []
-    for tab in TABS:
-        if more and tab not in ("summary", "steps", "memory", "resources", "timeline"):
-            continue
-        state = {"run": run, "tab": tab, **_WITH.get(run, {"with": "gpu"}), **more}
+
+    def audit(state: dict[str, str], shown: str) -> list[Any]:
         if it.page.url.startswith("http"):
             it.reopen(state)
         else:
             it.page.goto(f"{address}/{hash_of(state)}")
         it.frame.get_by_role("tab").first.wait_for()
-        it.frame.locator(".page, .tables, .timeline").first.wait_for()
-        if not more:
-            it.frame.locator(_SHOWN[tab]).first.wait_for()
+        it.frame.locator(shown).first.wait_for()
         it.settle()
         frame = next(f for f in it.page.frames if f != it.page.main_frame and "stepscope" in f.url + f.name)
-        expect(it.frame.locator("html")).to_have_attribute("data-theme", theme)
+        expect(it.frame.locator("html")).to_have_attribute("data-theme", request.param)
         frame.evaluate(axe)
-        problems += [(tab, *found) for found in frame.evaluate(_RUN)]
+        return [(state, *found) for found in frame.evaluate(_RUN)]
+
+    return audit
+
+
+def test_no_serious_violation_in_panels_of_special_runs(audited: Audited) -> None:
+    problems = audited({"run": "panels"}, "[data-testid=latency-parts]")
+    for table in ("requests", "batches", "collectives"):
+        problems += audited({"run": "panels", "tab": "tables", "table": table}, "[data-testid=table-row]")
+    assert problems == []
+
+
+@pytest.mark.parametrize(("run", "more"), [("torch", {}), ("memory", {}), ("gpu", {}), ("two", {"workers": "all"})])
+def test_no_serious_violation(audited: Audited, run: str, more: dict[str, str]) -> None:
+    problems = []
+    for tab in TABS:
+        if more and tab not in ("summary", "steps", "memory", "resources", "timeline"):
+            continue
+        state = {"run": run, "tab": tab, **_WITH.get(run, {"with": "gpu"}), **more}
+        problems += audited(state, ".page, .tables, .timeline" if more else _SHOWN[tab])
     assert problems == []
