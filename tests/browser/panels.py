@@ -19,8 +19,7 @@ def _served(mark: str) -> tuple[PlaneBuilder, PlaneBuilder]:
     """Two requests that one batch serves with a kernel, and samples of two hardware counters."""
     host = PlaneBuilder("/host:CPU")
     for k in range(2):
-        name = f"ModelServerRequest_{mark}"
-        host.line(k + 1, f"client {mark}").event(name, 0, 100 * _MS, request_id=k, model_id=f"model{mark}")
+        host.line(k + 1, f"client {mark}").event("request", 0, 100 * _MS, request_id=k, model_id=f"model{mark}")
         host.event("ScheduleOutputTask", 10 * (k + 1) * _MS, _MS, size=3, _pt=3, _p=70)
     host.line(9, "batch_threads").event("ProcessBatch", 40 * _MS, 50 * _MS, batch_size_before_padding=6, _ct=3, _c=70)
     host.event("ConcatInputTensors", 41 * _MS, _MS, batch_size_after_padding=8, padding_amount=2)

@@ -9,6 +9,7 @@ import pytest
 
 from stepscope.schema import Kind
 from tests.browser.opened import Opened, expect
+from tests.browser.panels import panels
 from tests.builders import TraceBuilder
 from tests.recorded import RecordedRun
 
@@ -25,6 +26,8 @@ VIEWS = (
     {"tab": "compare", "with": "gpu", "joined": "operators"},
     {"workers": "all"},
     {"workers": "all", "tab": "memory"},
+    {"run": f"panels{MARK}"},
+    *({"run": f"panels{MARK}", "tab": "tables", "table": table} for table in ("requests", "collectives")),
 )
 #: Texts and tooltips in which something follows such a name in the same line, and tags that a name has made.
 _TURNED = """() => {
@@ -70,6 +73,9 @@ def run(logdir: Path) -> str:
                 trace.launch(at + 30, 5, correlation=i, name=f"cudaLaunch{MARK}", external_id=i)
                 trace.kernel(f"kernel{MARK}", at + 50, 300, correlation=i).memory(at + 40, 1000, 0, 2000, address=i)
         job.window(trace).end()
+    special = logdir / f"panels{MARK}"
+    special.mkdir()
+    (special / "node.xplane.pb").write_bytes(panels(MARK))
     return name
 
 
@@ -77,7 +83,7 @@ def test_names_stay_text_and_turn_nothing(run: str, address: str, open_page: Cal
     page = None
     for view in VIEWS:
         if page is None:
-            page = open_page(address, run=run, **view)
+            page = open_page(address, **{"run": run, **view})
             page.page.on("dialog", lambda dialog: pytest.fail(dialog.message))
         else:
             page.reopen({"run": run, **view})
