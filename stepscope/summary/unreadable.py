@@ -47,6 +47,8 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "synchronisation": None,
         "tf_data": None,
         "inference": None,
+        "device_units": None,
+        "device_counters": None,
         "communication": None,
         "launches": None,
         "operator_modes": fields_of(OperatorModes, None),

@@ -254,6 +254,7 @@ def test_the_collectives_of_all_workers(tmp_path):
     assert (found["slack_from"], found["most_stalled"]) == ("order", summary["workers"][0]["worker"])
     assert found["needed_busbw_bytes_per_s"] == pytest.approx(4000 / 20e-6)
     assert found["busbw_bytes_per_s"] == pytest.approx(4000 / 40e-6)
-    assert overview(open_run(tmp_path), rollup.rollups(open_run(tmp_path).workers))["across_workers"] == (
-        summary["across_workers"]
+    assert (
+        overview(open_run(tmp_path), rollup.rollups(open_run(tmp_path).workers))["across_workers"]
+        == (summary["across_workers"])
     )

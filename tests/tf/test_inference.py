@@ -11,6 +11,8 @@ from stepscope.timeline import Timeline
 from tests.tables.build import rows_of
 
 CLIENTS, EACH, ITEMS = 3, 4, 2
+#: Tasks in batches: those of the requests, and perhaps the last one.
+TASKS = (CLIENTS * EACH, CLIENTS * EACH + 1)
 
 pytestmark = pytest.mark.usefixtures("tf")
 
@@ -43,6 +45,9 @@ def worker(tf, tmp_path_factory):
         thread.start()
     for thread in clients:
         thread.join()
+    # The answers are out before the event of their batch ends, and what has not ended is not recorded. The only thread
+    # begins this batch after the one before; whether this one is recorded, nobody knows.
+    serve(tf.zeros((ITEMS, 64)))
     tf.profiler.experimental.stop()
     (worker,) = open_run(folder).workers
     return worker
@@ -59,8 +64,8 @@ def test_latency_and_its_parts(worker):
 
 def test_batches(worker):
     found = summarize_worker(worker)["inference"]["batches"]
-    assert EACH <= found["count"] <= CLIENTS * EACH
-    assert found["tasks_mean"] * found["count"] == pytest.approx(CLIENTS * EACH)
+    assert EACH <= found["count"] <= TASKS[1]
+    assert round(found["tasks_mean"] * found["count"]) in TASKS
     assert found["size_mean"] == pytest.approx(ITEMS * found["tasks_mean"])
     assert found["padded_mean"] == 8
     assert found["padding_ratio"] == pytest.approx(1 - found["size_mean"] / 8)
@@ -79,9 +84,9 @@ def test_tables(worker):
         assert sum(row[f"{part}_ns"] for part in told) == row["dur_ns"]
     [group] = rows_of(tables, "requests", "name")
     assert (group["count"], group["p99_ns"]) == (found["count"], found["latency_ns"]["p99"])
-    assert group["batch_wait_ns"] == pytest.approx(found["batches"]["wait_ns"]["mean"])
+    assert group["batch_wait_ns"] == pytest.approx(sum(row["batch_wait_ns"] for row in requests) / len(requests))
     batches = rows_of(tables, "batches", "none")
-    assert sum(row["tasks"] for row in batches) == CLIENTS * EACH
+    assert sum(row["tasks"] for row in batches) in TASKS
     assert max(row["wait_ns"] for row in batches) == found["batches"]["wait_ns"]["max"]
     [group] = rows_of(tables, "batches", "size")
     assert (group["name"], group["count"]) == ("8 items", found["batches"]["count"])
