@@ -73,6 +73,12 @@ def test_cards_show_what_the_command_prints(open_page: Open, address: str, summa
         ("batch-device", batches["device_ns"], 20_000_000),
     ):
         assert page.number(figure) == value == pytest.approx(exact)
+    page.frame.get_by_test_id("requests").get_by_test_id("card-menu").click()
+    with page.page.expect_download() as download:
+        page.frame.get_by_test_id("card-csv").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert lines[1] == "Latency" + ",100000000" * 5 + ","
+    assert "Device,20000000,,,,,20000000" in lines
 
 
 def test_tables_have_each_request_and_batch(open_page: Open, address: str) -> None:

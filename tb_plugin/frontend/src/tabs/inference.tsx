@@ -51,11 +51,18 @@ export function Requests({ data }: { data: Inference | null }): JSX.Element | nu
       actions={<AllInTables table="requests" by="none" />}
       data={() => ({
         columns: [
-          { label: "Of the latency", unit: "text" },
-          { label: "Mean", unit: "ns" },
-          { label: "Slowest tenth", unit: "ns" },
+          { label: "Of the requests", unit: "text" },
+          ...spreadColumns,
+          { label: "Mean of the slowest tenth", unit: "ns" },
         ],
-        rows: (data.parts ?? []).map((part) => [labelOf(part.part), part.mean_ns, part.slowest_mean_ns]),
+        rows: [
+          ["Latency", ...spreadValues(data.latency_ns), null],
+          ...(data.parts ?? []).map((part) => [
+            labelOf(part.part),
+            ...QUANTILES.map(([key]) => (key === "mean" ? part.mean_ns : null)),
+            part.slowest_mean_ns,
+          ]),
+        ],
       })}
       isTable
       testId="requests"
