@@ -76,11 +76,12 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
     use: measured.some((unit) => unit.utilization !== null),
     busy: measured.some((unit) => unit.busy !== null),
   };
+  const kind = (worker.gpu ?? []).some((gpu) => gpu.device === device) ? "GPU" : "device";
   const amd = units.some((unit) => unit.label === "Compute units");
   const total = worker.device_unit_count ?? all.length;
   return (
     <Card
-      title={devices.length === 1 ? `Units of device ${device}` : "Units of the devices"}
+      title={devices.length === 1 ? `Units of ${kind} ${device}` : "Units of the devices"}
       definition={DEFINITIONS.deviceUnits}
       basis={total > all.length && `The first ${count(all.length)} of ${count(total)} rows`}
       data={() => unitsData(all)}
