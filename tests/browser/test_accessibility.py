@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.browser.opened import expect, hash_of
-from tests.browser.panels import panels
 from tests.builders import TraceBuilder
+from tests.panels import panels
 
 Audited = Callable[[dict[str, str], str], list[Any]]
 AXE = Path(__file__).parents[2] / "tb_plugin" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"

@@ -9,8 +9,8 @@ import pytest
 
 from stepscope.schema import Kind
 from tests.browser.opened import Opened, expect
-from tests.browser.panels import panels
 from tests.builders import TraceBuilder
+from tests.panels import panels
 from tests.recorded import RecordedRun
 
 #: Turns all that follows round until it is isolated; its end tells what stands behind it.

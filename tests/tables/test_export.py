@@ -10,9 +10,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from stepscope.tables import export
+from stepscope.runs import open_run
+from stepscope.tables import TABLES, Tables, export
 from stepscope.tables.export import TooManyRows, as_csv, as_parquet, file_name
+from stepscope.timeline import Timeline
 from tests.builders import T0_NS, TraceBuilder
+from tests.panels import panels
 from tests.tables.build import tables_of
 
 HOSTILE = [
@@ -52,6 +55,25 @@ def test_parquet_keeps_names_and_types(tmp_path: Path) -> None:
     table = pq.read_table(io.BytesIO(as_parquet(frame, np.arange(len(frame)), ["name", "total_ns"], tables.origin_ns)))
     assert sorted(table.column("name").to_pylist()) == sorted(HOSTILE)
     assert str(table.schema.field("total_ns").type) == "int64"
+
+
+def test_every_table_is_whole_in_both_kinds_of_files(tmp_path: Path) -> None:
+    """Those of requests, batches and collectives too, with names that are formulas."""
+    source = tmp_path / "node.xplane.pb"
+    source.write_bytes(panels('=1+"\u202e", 2'))
+    tables = Tables(Timeline(open_run(source).workers[0]))
+    filled = set()
+    for name, kind in TABLES.items():
+        for by in ("none", *kind.groupings):
+            frame = tables.frame(name, by)
+            order, keys = np.arange(len(frame)), [column.key for column in frame.columns]
+            rows = list(csv.reader(io.StringIO(as_csv(frame, order, keys, tables.origin_ns).decode())))
+            assert len(rows) - 1 == len(frame)
+            assert not [cell for row in rows for cell in row if cell.startswith("=")]
+            parquet = pq.read_table(io.BytesIO(as_parquet(frame, order, keys, tables.origin_ns)))
+            assert (parquet.num_rows, parquet.column_names) == (len(frame), rows[0])
+            filled |= {name} if len(frame) else set()
+    assert {"requests", "batches", "collectives"} <= filled
 
 
 def test_a_csv_file_has_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

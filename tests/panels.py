@@ -19,7 +19,7 @@ def _served(mark: str) -> tuple[PlaneBuilder, PlaneBuilder]:
     """Two requests that one batch serves with a kernel, and samples of two hardware counters."""
     host = PlaneBuilder("/host:CPU")
     for k in range(2):
-        host.line(k + 1, f"client {mark}").event("request", 0, 100 * _MS, request_id=k, model_id=f"model{mark}")
+        host.line(k + 1, f"client {mark}").event("request", 0, 100 * _MS, request_id=k, model_id=mark or "model")
         host.event("ScheduleOutputTask", 10 * (k + 1) * _MS, _MS, size=3, _pt=3, _p=70)
     host.line(9, "batch_threads").event("ProcessBatch", 40 * _MS, 50 * _MS, batch_size_before_padding=6, _ct=3, _c=70)
     host.event("ConcatInputTensors", 41 * _MS, _MS, batch_size_after_padding=8, padding_amount=2)
@@ -34,7 +34,7 @@ def _served(mark: str) -> tuple[PlaneBuilder, PlaneBuilder]:
 
 def _slices(mark: str) -> tuple[PlaneBuilder, PlaneBuilder]:
     """A core that sends to and receives from another slice."""
-    told = {"_xla_host_transfer_rendezvous": f"ring{mark}", "_xla_megascale_transfer_type": "ALL_REDUCE"}
+    told = {"_xla_host_transfer_rendezvous": mark or "ring", "_xla_megascale_transfer_type": "ALL_REDUCE"}
     frontend = member(68, b"".join(member(1, member(1, key) + member(2, value)) for key, value in told.items()))
     core = PlaneBuilder("/device:TPU:0").line(1, "XLA Modules").event("jit_step(77)", 0, 100 * _MS).line(2, "XLA Ops")
     instructions = []
