@@ -199,13 +199,15 @@ def ranges_by_operator(events: Events, links: Links, found: CounterValues) -> tu
     the k-th range is that of the k-th launch, if there are as many of both.
     """
     own = np.flatnonzero(found.source == 0)
+    if len(own) == 0:  # samples and values are of no kernel
+        return [], None
     ranges = np.unique(found.row[own])
     ranges = ranges[np.argsort(events.ts_ns[ranges], kind="stable")]
     calls = host_rows(events, Kind.LAUNCH)
     is_kernel = np.array(["LaunchKernel" in name or "LaunchCooperativeKernel" in name for name in events.names], bool)
     calls = calls[is_kernel[events.name[calls]]] if len(calls) else calls
     calls = calls[np.argsort(events.ts_ns[calls], kind="stable")]
-    if len(own) and len(ranges) != len(calls):
+    if len(ranges) != len(calls):
         return [], f"{len(ranges):,} ranges and {len(calls):,} launches of kernels: which is whose is not told."
     operator = innermost(events, host_rows(events, Kind.OP), calls)
     name = ["no operator" if row == NONE else events.names[events.name[row]] for row in operator.tolist()]

@@ -149,6 +149,10 @@ class TestXPlane:
         assert (line.name, line.ranges) == ("Stream 1", 1)
         assert line.values == {"CYCLES": 2000, "MXU_BUSY_1": 800, "MATMUL": 100}
 
+    def test_samples_are_of_no_operator_whatever_is_launched(self, recorded):
+        launching = ranges(launches=2)
+        assert ranges_by_operator(launching, link(launching), counter_values(recorded.events)) == ([], None)
+
     def test_units_of_both(self, recorded):
         rows = {row.unit: row for row in counter_units(counter_values(recorded.events), recorded.devices)}
         assert (rows[BUSY].device, rows[BUSY].utilization) == (0, 0.15)
