@@ -14,6 +14,7 @@ from stepscope.analysis.followers import BLOCKS, BLOCKS_ALL, LETS_WAIT, NEVER, F
 from stepscope.analysis.groups import apart
 from stepscope.analysis.launches import Links, link
 from stepscope.analysis.megascale import transfer_times
+from stepscope.analysis.queues import QueueOrder
 from stepscope.analysis.select import device_of, host_rows, on_host
 from stepscope.schema import NONE, RUNTIME_CALLS, Events, Kind
 
@@ -40,7 +41,9 @@ class Slack:
         return Slack(self.ns[rows], self.stall_ns[rows], self.source[rows])
 
 
-def collective_slack(windows: Sequence[Events], events: Events, links: Links, rows: np.ndarray) -> Slack:
+def collective_slack(
+    windows: Sequence[Events], events: Events, links: Links, rows: np.ndarray, queues: QueueOrder | None = None
+) -> Slack:
     """The slack and the stall of collectives.
 
     What waits for a run is the next work of its own stream that is no collective, and on each other stream the first
@@ -61,20 +64,21 @@ def collective_slack(windows: Sequence[Events], events: Events, links: Links, ro
         events: all of them.
         links: launches and runs of ``events``.
         rows: runs of collectives in ``events``, in any order; nothing is known of those on the host.
+        queues: the runs of ``links`` by queue, where that is known already.
     """
     if len(windows) == 1:  # ids in records are those of their window
-        return _of_window(events, links).take(rows)
+        return _of_window(events, links, queues).take(rows)
     parts = [_of_window(window, link(window)) for window in windows]
     columns = ([getattr(part, f.name) for part in parts] for f in fields(Slack))
     return Slack(*(np.concatenate(column) for column in columns)).take(rows)
 
 
-def _of_window(events: Events, links: Links) -> Slack:
+def _of_window(events: Events, links: Links, order: QueueOrder | None = None) -> Slack:
     """One entry a row."""
     out = Slack.unknown(len(events))
     rows, slack, stall = transfer_times(events)
     out.ns[rows], out.stall_ns[rows], out.source[rows] = slack, stall, _OPERATIONS
-    queues = Followers(events, links)
+    queues = Followers(events, links, order)
     if len(queues.rows) == 0:
         return out
     records = _records(events)

@@ -14,6 +14,7 @@ from stepscope.analysis.collective_sums import Collective, CollectiveRuns, colle
 from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.launches import Links
+from stepscope.analysis.queues import QueueOrder
 from stepscope.analysis.select import covered, host_rows
 from stepscope.schema import NONE, Events, Kind
 
@@ -46,6 +47,7 @@ def collective_runs(
     links: Links,
     group_sizes: Mapping[str, int] | None = None,
     windows: Sequence[Events] | None = None,
+    queues: QueueOrder | None = None,
 ) -> CollectiveRuns:
     """Runs of collectives with what is known of their messages.
 
@@ -57,6 +59,7 @@ def collective_runs(
         links: launches and runs of ``events``.
         group_sizes: ranks of process groups by name, for records that tell the group alone.
         windows: what ``events`` are made of, where these are several deep windows.
+        queues: the runs of ``links`` by queue, where that is known already.
     """
     on_device = np.flatnonzero(events.kind == Kind.COLLECTIVE)
     host = _named(events, host_rows(events, Kind.ANNOTATION), lambda name: name.startswith("gloo:"))
@@ -76,7 +79,7 @@ def collective_runs(
     dur = events.dur_ns[rows].astype(np.float64)
     np.divide(size * 1e9, dur, out=algbw, where=dur > 0)
     on_a_device = np.arange(len(rows)) < len(on_device)
-    slack = collective_slack(windows or [events], events, links, rows)
+    slack = collective_slack(windows or [events], events, links, rows, queues)
     return CollectiveRuns(rows, on_a_device, messages, message, algbw, algbw * crossing, slack)
 
 
@@ -127,5 +130,7 @@ def _makers(events: Events, links: Links, rows: np.ndarray) -> np.ndarray:
 
 def _named(events: Events, rows: np.ndarray, accepts: Callable[[str], bool]) -> np.ndarray:
     """Those of ``rows`` whose name is accepted."""
-    names, at = np.unique(events.name[rows], return_inverse=True)
-    return rows[np.array([accepts(events.names[n]) for n in names.tolist()], dtype=bool)[at]]
+    there = np.flatnonzero(np.bincount(events.name[rows], minlength=len(events.names)))
+    told = np.zeros(len(events.names), bool)
+    told[there] = [accepts(events.names[n]) for n in there.tolist()]
+    return rows[told[events.name[rows]]]

@@ -37,7 +37,7 @@ class Followers:
     where nothing follows.
     """
 
-    def __init__(self, events: Events, links: Links) -> None:
+    def __init__(self, events: Events, links: Links, order: QueueOrder | None = None) -> None:
         self.events = events
         work, call = links.run, links.call_of_run
         launched = call != NONE
@@ -50,7 +50,7 @@ class Followers:
         self.calls = links.call[call[runs]]
         self.launch_ns = events.ts_ns[self.calls]
         self.end_ns = events.ends_ns(self.rows)
-        order = queue_order(events, work)
+        order = order or queue_order(events, work)
         position = order.position[runs]
         self.queue = order.queue[position]
         in_order = np.argsort(position)

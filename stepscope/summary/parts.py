@@ -19,6 +19,7 @@ from stepscope.analysis.idle import KERNEL_WAIT_THRESHOLD_NS, idle_by_device, id
 from stepscope.analysis.launches import Links
 from stepscope.analysis.phase_markers import marked_phases
 from stepscope.analysis.phases import PhaseRows, Phases, partition, recorded_phases
+from stepscope.analysis.queues import QueueOrder
 from stepscope.analysis.steps import Steps
 from stepscope.analysis.synchronisation import synchronisation
 from stepscope.schema import Device, Events, Kind, Window
@@ -42,9 +43,9 @@ def idle_part(capture: Capture, links: Links) -> dict[str, Any]:
     }
 
 
-def collectives_of(windows: list[Window], events: Events, links: Links) -> CollectiveRuns:
+def collectives_of(windows: list[Window], events: Events, links: Links, queues: QueueOrder) -> CollectiveRuns:
     sizes = group_sizes(window.header for window in windows)
-    return collective_runs(events, links, sizes, [window.events for window in windows])
+    return collective_runs(events, links, sizes, [window.events for window in windows], queues)
 
 
 def communication_part(events: Events, runs: CollectiveRuns) -> dict[str, Any] | None:

@@ -94,7 +94,7 @@ class Source:
 
     @cached_property
     def collectives(self) -> CollectiveRuns:
-        return collective_runs(self.events, self.links, self._group_sizes, self._windows)
+        return collective_runs(self.events, self.links, self._group_sizes, self._windows, self.queues)
 
     @property
     def is_amd(self) -> bool:
