@@ -20,7 +20,7 @@ def test_a_compiled_step(tmp_path):
     hook.close()
     worker = read(tmp_path / "run").worker
     tables = Tables(Timeline(worker), programs=lambda: programs_of(worker))
-    order = tables.order("hlo", "op", Query())
+    order = tables.order("hlo", "op", Query()).all()
     rows = tables.frame("hlo", "op").data.take(order).to_pylist()
     assert rows
     assert all(row["category"] for row in rows), "each operation is in its program"
