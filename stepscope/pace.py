@@ -3,6 +3,7 @@
 The idle scheduling class keeps it off a core that is busy. A training whose threads sleep and wake with each operation
 leaves cores idle for parts of a step; a process that fills these parts delays the threads that wake (steps of 8 ms in
 Keras became 1.2 to 1.3 times as long, 2 threads on 2 cores; a process of that class that only counted did the same).
+Where threads keep all cores busy, each of its ticks makes a step 4 ms longer, so it does nothing then for a while.
 
 As a script this file starts ``convert``: it is there before the libraries, whose import takes longest.
 """
@@ -14,11 +15,18 @@ import os
 import select
 import signal
 import sys
+import time
 from types import FrameType
 from typing import IO
 
 #: CPU seconds after which it rests, which the kernel rounds up to its tick, and for how long.
 _WORK_S, _REST_S = 0.002, 0.06
+#: Seconds that it rests at most from when the work has come, as long as all cores are busy; and the number of rests in
+#: a row, after each of which a core was idle, that end this.
+_PATIENCE_S, _CALM = 120.0, 5
+_UNKNOWN = 1 << 30
+#: What a line of work holds that is not to rest.
+AT_ONCE = b'"at_once": true'
 
 
 class Pace:
@@ -30,6 +38,7 @@ class Pace:
     def __init__(self, orders: IO[bytes]) -> None:
         self._orders = orders
         self._line: bytes | None = None
+        self._patient_until = 0.0
         self._waits = False  # for the line, and who waits reads it
         if hasattr(signal, "setitimer"):
             signal.signal(signal.SIGPROF, self._look)
@@ -41,6 +50,7 @@ class Pace:
         self._waits = True
         if self._line is None:
             self._line = self._orders.readline()
+            self._rest()
         self._waits = False
         return self._line
 
@@ -52,24 +62,39 @@ class Pace:
         if self._waits:
             return
         if self._line is None:
-            if self._is_told(0.0):
-                self._line = self._orders.readline()
-        elif _is_machine_busy() and self._is_told(_REST_S):
-            self.end_rests()
+            if not self._is_told(0.0):
+                return
+            self._line = self._orders.readline()
+        self._rest()
+
+    def _rest(self) -> None:
+        """First of all once the work has come: the training is about to go on."""
+        if not self._line or AT_ONCE in self._line:
+            return
+        if not self._patient_until:
+            self._patient_until = time.monotonic() + _PATIENCE_S
+        cores, calm, needed = os.cpu_count() or 1, 0, 1
+        while calm < needed and 2 * _running() >= cores:
+            if self._is_told(_REST_S):
+                self.end_rests()
+                return
+            if cores <= _running() < _UNKNOWN and time.monotonic() < self._patient_until:
+                calm, needed = 0, _CALM
+            else:
+                calm += 1
 
     def _is_told(self, within_s: float) -> bool:
         return bool(select.select([self._orders], [], [], within_s)[0])
 
 
-def _is_machine_busy() -> bool:
-    """Whether half of the cores or more have something else to run; where that cannot be known, they have.
+def _running() -> int:
+    """How many threads else run or want to, ``_UNKNOWN`` where that cannot be known.
 
     It imports nothing, not even a codec: in the middle of an import Python would stumble over that.
     """
     with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/loadavg", "rb") as file:
-        running = int(file.read().split()[3].split(b"/")[0])
-        return 2 * (running - 1) >= (os.cpu_count() or 1)
-    return True
+        return int(file.read().split()[3].split(b"/")[0]) - 1
+    return _UNKNOWN
 
 
 def _convert() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 
@@ -28,7 +29,7 @@ def rests():
 
 @pytest.mark.parametrize("by", ["a byte", "the end"])
 def test_it_rests_until_it_is_told(orders, monkeypatch, by):
-    monkeypatch.setattr(pace, "_is_machine_busy", lambda: True)
+    monkeypatch.setattr(pace, "_running", lambda: pace._UNKNOWN)
     monkeypatch.setattr(pace, "_REST_S", 0.0)
     reader, writer = orders
     it = Pace(reader)
@@ -50,7 +51,7 @@ def test_work_that_comes_while_it_imports_is_kept(orders):
 
 
 def test_a_machine_with_idle_cores_gives_no_reason_to_rest(orders, monkeypatch):
-    monkeypatch.setattr(pace, "_is_machine_busy", lambda: False)
+    monkeypatch.setattr(pace, "_running", lambda: 0)
     monkeypatch.setattr(pace, "_REST_S", 1e9)
     reader, writer = orders
     it = Pace(reader)
@@ -58,3 +59,30 @@ def test_a_machine_with_idle_cores_gives_no_reason_to_rest(orders, monkeypatch):
     assert it.line() == b"work\n"
     it._look(signal.SIGPROF, None)
     assert rests()  # the next look may find it busy
+
+
+def test_it_does_nothing_while_all_cores_are_busy_but_not_for_ever(orders, monkeypatch):
+    cores = os.cpu_count() or 1
+    running = iter([cores] * 7 + [cores // 2] * 100)
+    monkeypatch.setattr(pace, "_running", lambda: next(running))
+    waited = []
+    monkeypatch.setattr(Pace, "_is_told", lambda self, within_s: waited.append(within_s))
+    reader, writer = orders
+    it = Pace(reader)
+    writer.write(b"work\n")
+    assert it.line() == b"work\n"
+    assert len(waited) == 4 + pace._CALM - 1  # two readings a rest; the last of them finds a core idle
+    monkeypatch.setattr(pace, "_running", lambda: cores)
+    monkeypatch.setattr(it, "_patient_until", 1e-9)
+    it._look(signal.SIGPROF, None)
+    assert len(waited) == 4 + pace._CALM  # then one rest after so much work
+
+
+def test_work_that_somebody_waits_for_does_not_rest(orders, monkeypatch):
+    monkeypatch.setattr(pace, "_running", lambda: pace._UNKNOWN)
+    monkeypatch.setattr(pace, "_REST_S", 1e9)
+    reader, writer = orders
+    it = Pace(reader)
+    line = json.dumps({"at_once": True}).encode() + b"\n"  # as ``converter`` tells it
+    writer.write(line)
+    assert it.line() == line
