@@ -8,7 +8,7 @@ import { ACTIVITY_COLORS } from "../palette";
 import { theme } from "../state";
 import { StackedBar } from "../ui/bar";
 import { Card, type CardData } from "../ui/card";
-import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, SlackHeads, slackNote, slackValues } from "./slack";
+import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, slackNote, slackValues, TimeHeads } from "./slack";
 
 const MOST_ROWS = 8;
 
@@ -41,30 +41,19 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
       wide
     >
       {total > 0 && (
-        <>
-          <StackedBar
-            name="Communication"
-            testId="communication"
-            perStep={0}
-            parts={parts.filter((part) => part.ns > 0).map((part) => ({ ...part, ratio: part.ns / total }))}
-          />
-        </>
+        <StackedBar
+          name="Communication"
+          testId="communication"
+          perStep={0}
+          parts={parts.filter((part) => part.ns > 0).map((part) => ({ ...part, ratio: part.ns / total }))}
+        />
       )}
       <div class="scroll-x">
         <table class="plain spaced" data-testid="collectives">
           <thead>
             <tr>
               <th scope="col">Collective</th>
-              <th scope="col" class="num" title={DEFINITIONS.count}>
-                Count
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.collectiveTime}>
-                Time
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.exposed}>
-                Exposed
-              </th>
-              <SlackHeads />
+              <TimeHeads />
               <th scope="col" class="num" title={DEFINITIONS.messageBytes}>
                 Messages
               </th>

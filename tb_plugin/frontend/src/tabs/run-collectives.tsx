@@ -6,7 +6,7 @@ import { bytes, count, duration, exact, plural, rate } from "../format";
 import type { RunCollective, RunSummary } from "../run";
 import { openWorker } from "../state";
 import { Card } from "../ui/card";
-import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, SlackHeads, slackNote, slackValues } from "./slack";
+import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, slackNote, slackValues, TimeHeads } from "./slack";
 
 const MOST_ROWS = 12;
 const BANDWIDTH =
@@ -65,16 +65,7 @@ export function RunCollectives({ run }: { run: RunSummary }): JSX.Element | null
               <th scope="col" class="num" title="Workers that ran it.">
                 Workers
               </th>
-              <th scope="col" class="num" title={DEFINITIONS.count}>
-                Count
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.collectiveTime}>
-                Time
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.exposed}>
-                Exposed
-              </th>
-              <SlackHeads />
+              <TimeHeads />
               <th scope="col" title="The worker with the longest mean stall a run.">
                 Stalls most
               </th>

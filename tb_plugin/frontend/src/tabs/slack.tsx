@@ -35,9 +35,19 @@ export function slackNote(rows: readonly Row[]): string | null {
     : null;
 }
 
-export function SlackHeads(): JSX.Element {
+/** How many there were, how long they took, and how long nothing waited for them. */
+export function TimeHeads(): JSX.Element {
   return (
     <>
+      <th scope="col" class="num" title={DEFINITIONS.count}>
+        Count
+      </th>
+      <th scope="col" class="num" title={DEFINITIONS.collectiveTime}>
+        Time
+      </th>
+      <th scope="col" class="num" title={DEFINITIONS.exposed}>
+        Exposed
+      </th>
       <th scope="col" class="num" title={DEFINITIONS.slack}>
         Slack
       </th>
