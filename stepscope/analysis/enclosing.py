@@ -44,16 +44,33 @@ def innermost(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarra
         events.lane[both], ts, ts + np.concatenate((events.dur_ns[slices], np.ones(len(rows), np.int64)))
     )
     order = outer_first(events, slices, start[:n], end[:n])
-    starts, ends = start[:n][order], end[:n][order]
-    closed = np.sort(ends, kind="stable")
-    depth = np.arange(n) - np.searchsorted(closed, starts, "right")
-    at = start[n:]
+    starts, ends, at = start[:n][order], end[:n][order], start[n:]
     begun = np.searchsorted(starts, at, "right")
+    candidate = begun - 1
+    # Most calls lie right in the slice that began last; only the others need the levels.
+    left = np.flatnonzero((begun > 0) & (ends[candidate] <= at))
+    candidate[left] = _of_level(starts, ends, at[left], begun[left])
+    found_one = np.flatnonzero(candidate >= 0)
+    out[found_one] = slices[order[candidate[found_one]]]
+    return out
+
+
+def _of_level(starts: np.ndarray, ends: np.ndarray, at: np.ndarray, begun: np.ndarray) -> np.ndarray:
+    """The last slice that began and is open at each moment, ``NONE`` without one.
+
+    Args:
+        starts: of the slices, an outer one before those inside it.
+        begun: how many of them have begun at each moment.
+    """
+    if len(at) == 0:
+        return begun
+    closed = np.sort(ends, kind="stable")
+    depth = np.arange(len(starts)) - np.searchsorted(closed, starts, "right")
     level = begun - np.searchsorted(closed, at, "right") - 1  # that of the innermost open slice, counted from 0
     # The last slice of this level that began: one search in (level, position) order.
     by_level = stable_order(depth)
-    keys = depth[by_level] * n + by_level
-    found = np.maximum(np.searchsorted(keys, level * n + begun - 1, "right") - 1, 0)
+    keys = depth[by_level] * len(starts) + by_level
+    found = np.maximum(np.searchsorted(keys, level * len(starts) + begun - 1, "right") - 1, 0)
     candidate = by_level[found]
     open_there = (level >= 0) & (starts[candidate] <= at) & (at < ends[candidate])
     candidate[~open_there] = begun[~open_there] - 1
@@ -64,6 +81,4 @@ def innermost(events: Events, slices: np.ndarray, rows: np.ndarray) -> np.ndarra
         if len(going) == 0:
             break
         candidate[going] -= 1
-    found_one = (level >= 0) & (at < ends[candidate])
-    out[found_one] = slices[order[candidate[found_one]]]
-    return out
+    return np.where((level >= 0) & (at < ends[candidate]), candidate, NONE)

@@ -59,14 +59,17 @@ class Followers:
         self.next_end_ns[in_order[:-1][behind]] = self.end_ns[in_order[1:][behind]]
         self.device = device_of(events, self.rows)
         self.stream = events.stream[self.rows]
-        followers = np.flatnonzero((launched & ~is_collective)[np.argsort(order.position)])
+        follows = np.zeros(len(work), bool)
+        follows[order.position] = launched & ~is_collective
+        followers = np.flatnonzero(follows)
         #: Of all work that may wait, in the order of the queues: queue, begin, launch, moment when it could begin.
         self._queue, self._start = order.queue[followers], order.start_ns[followers]
         calls = links.call[call[np.searchsorted(work, order.rows[followers])]]
         self._launch, self._returned = events.ts_ns[calls], events.ends_ns(calls)
         self._free = np.where(order.first, np.iinfo(np.int64).min, order.reach_ns)[followers]
         self._row = order.rows[followers]
-        self._by_others = _just_ended(order, device_of(events, order.rows), followers)
+        self._ended = _JustEnded(order, device_of(events, order.rows))
+        self._followers = followers
 
     def own_next(self) -> np.ndarray:
         """When the next work of its own stream that is no collective was launched."""
@@ -95,7 +98,9 @@ class Followers:
             can = np.flatnonzero((at < len(own)) & (self.queue != queue) & (self.device == device_of(self.events, row)))
             found = own[at[can]]
             start = self._start[found]
-            later = (start - self.end_ns[can] > GRACE_NS) & (self._by_others[found] | (start >= self.next_end_ns[can]))
+            waited = start >= self.next_end_ns[can]
+            waited[~waited] = self._ended.before(self._followers[found[~waited]])
+            later = (start - self.end_ns[can] > GRACE_NS) & waited
             could = np.where(later, start, np.maximum(self._free[found], self._returned[found]))
             out[can] = np.minimum(out[can], could)
         return out
@@ -124,23 +129,29 @@ class Followers:
             yield int(self._queue[begin]), np.arange(begin, end)
 
 
-def _just_ended(order: QueueOrder, device: np.ndarray, which: np.ndarray) -> np.ndarray:
-    """Whether work of another queue of its device ended right before each record of ``which`` began.
+class _JustEnded:
+    """Whether work of another queue of its device ended right before a record began.
 
     Args:
         device: of each record of ``order``.
-        which: positions in ``order``.
     """
-    by_end = np.lexsort((order.end_ns, device))
-    start, end = apart(device, order.start_ns, order.end_ns)
-    ends = end[by_end]
-    out = np.zeros(len(which), bool)
-    last = np.searchsorted(ends, start[which], "right") - 1
-    for back in range(_MOST_BACK):  # those that ended last, as far as they are of the same queue
-        at = by_end[np.maximum(last - back, 0)]
-        near = (last >= back) & (order.end_ns[at] >= order.start_ns[which] - GRACE_NS) & (device[at] == device[which])
-        out |= near & (order.queue[at] != order.queue[which])
-    return out
+
+    def __init__(self, order: QueueOrder, device: np.ndarray) -> None:
+        self._order, self._device = order, device
+        self._start, end = apart(device, order.start_ns, order.end_ns)
+        self._by_end = np.argsort(end, kind="stable")
+        self._ends = end[self._by_end]
+
+    def before(self, which: np.ndarray) -> np.ndarray:
+        """One answer a position in the order of the queues."""
+        order, device = self._order, self._device
+        out = np.zeros(len(which), bool)
+        last = np.searchsorted(self._ends, self._start[which], "right") - 1
+        for back in range(_MOST_BACK):  # those that ended last, as far as they are of the same queue
+            at = self._by_end[np.maximum(last - back, 0)]
+            near = (last >= back) & (order.end_ns[at] >= order.start_ns[which] - GRACE_NS)
+            out |= near & (device[at] == device[which]) & (order.queue[at] != order.queue[which])
+        return out
 
 
 def sync_calls(events: Events, pattern: re.Pattern[str]) -> np.ndarray:

@@ -57,11 +57,11 @@ def length_within(a: np.ndarray, start_ns: np.ndarray, end_ns: np.ndarray) -> np
 
 def exclusive(sets: Iterable[np.ndarray]) -> list[np.ndarray]:
     """Each set without what the ones before it cover: disjoint sets with the same union."""
-    out = []
+    out: list[np.ndarray] = []
     taken = EMPTY
     for a in sets:
+        taken = unite((taken, out[-1])) if out else taken
         out.append(subtract(a, taken))
-        taken = unite((taken, a))
     return out
 
 

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.arguments import OperatorArgs, decode
-from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.kernel_names import PRECISIONS, on_matrix_units, precision_of, precision_of_types
 from stepscope.analysis.launch_config import LaunchConfigs, launch_configs
-from stepscope.analysis.launches import Links
+from stepscope.analysis.launches import Links, operators_around
 from stepscope.analysis.queues import queue_order
-from stepscope.analysis.select import host_rows
 from stepscope.schema import NONE, Device, Events, Kind
 
 _OTHER = PRECISIONS.index("other")
@@ -39,11 +37,19 @@ class KernelRuns:
     configs: LaunchConfigs
 
 
-def kernel_runs(events: Events, links: Links | None = None, devices: Sequence[Device] = ()) -> KernelRuns:
+def kernel_runs(
+    events: Events,
+    links: Links | None = None,
+    devices: Sequence[Device] = (),
+    around: np.ndarray | None = None,
+) -> KernelRuns:
     """Look up each run once.
 
     The precision is that of the kernel's name; where the name tells nothing, that of the operator that
     launched it, by its input types, if they were recorded.
+
+    Args:
+        around: ``operators_around`` the calls of the links, where that is known already.
     """
     rows = np.flatnonzero(events.of_kind(Kind.KERNEL, Kind.COLLECTIVE))
     queues = queue_order(events, rows)
@@ -58,19 +64,20 @@ def kernel_runs(events: Events, links: Links | None = None, devices: Sequence[De
     precision = of_name[name]
     if links is not None:
         silent = np.flatnonzero((precision == _OTHER) & ~communication)
-        precision[silent] = _of_operators(events, links, rows[silent])
+        around = operators_around(events, links) if around is None else around
+        precision[silent] = _of_operators(events, links, rows[silent], around)
     configs = launch_configs(events, rows, links, devices)
     return KernelRuns(events, rows, name, events.dur_ns[rows], clipped, communication, precision, matrix[name], configs)
 
 
-def _of_operators(events: Events, links: Links, rows: np.ndarray) -> np.ndarray:
+def _of_operators(events: Events, links: Links, rows: np.ndarray, around: np.ndarray) -> np.ndarray:
     """Precision of each run by the input types of the innermost operator around its launch."""
     out = np.full(len(rows), _OTHER, np.int64)
     call_of_run = np.full(len(events) + 1, NONE, np.int64)
     call_of_run[links.run] = links.call_of_run
     call = call_of_run[rows]
     linked = np.flatnonzero(call != NONE)
-    operator = innermost(events, host_rows(events, Kind.OP), links.call[call[linked]])
+    operator = around[call[linked]]
     linked, operator = linked[operator != NONE], operator[operator != NONE]
     args, at = decode(events, operator, OperatorArgs)
     of_types: dict[bytes, int] = {}

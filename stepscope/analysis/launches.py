@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.order import by_first
 from stepscope.analysis.percentiles import nearest_rank
@@ -152,6 +153,11 @@ def _by_id(events: Events, calls: np.ndarray, ids: np.ndarray, is_launch: np.nda
     rows = calls[wanted]
     keys = ~is_launch[wanted], events.ts_ns[rows], -events.dur_ns[rows], events.lane[rows]
     return wanted[by_first(ids[wanted], *keys)]
+
+
+def operators_around(events: Events, links: Links) -> np.ndarray:
+    """For each call of the links the row of the innermost host operator around it, ``NONE`` without one."""
+    return innermost(events, host_rows(events, Kind.OP), links.call)
 
 
 @dataclass(frozen=True, eq=False)

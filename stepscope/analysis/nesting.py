@@ -71,19 +71,25 @@ def nest(events: Events, rows: np.ndarray) -> Nest:
     n = len(rows)
     position = np.arange(n)
     depth = position - np.searchsorted(np.sort(end, kind="stable"), start, "right")
-    # The parent is the last earlier slice one level up: one search in (depth, position) order.
-    by_depth = stable_order(depth)
-    keys = depth[by_depth] * n + by_depth
-    found = np.searchsorted(keys, (depth - 1) * n + position, "right") - 1
+    # The parent is the last earlier slice one level up. Where that is not the one right before, one search in
+    # (depth, position) order finds it.
     parent = np.full(n, NONE, np.int64)
     nested = depth > 0
-    parent[nested] = by_depth[np.maximum(found[nested], 0)]
+    deeper = np.flatnonzero(depth[1:] == depth[:-1] + 1)
+    parent[deeper + 1] = deeper
+    later = np.flatnonzero(nested & (parent == NONE))
+    by_depth = stable_order(depth)
+    found = np.searchsorted(depth[by_depth] * n + by_depth, (depth[later] - 1) * n + later, "right") - 1
+    parent[later] = by_depth[np.maximum(found, 0)]
     parent[nested & (end[parent] <= start)] = NONE  # overlaps without nesting on this lane
     nested = parent != NONE
     inside = events.dur_ns[rows].copy()
     parent_end = events.ends_ns(rows[parent[nested]])
     inside[nested] = np.minimum(inside[nested], np.maximum(parent_end - events.ts_ns[rows[nested]], 0))
-    return Nest(rows, parent, np.searchsorted(start, end, "left"), inside, depth)
+    stop = position + 1
+    above = np.flatnonzero(start[1:] < end[:-1])  # slices with something below them
+    stop[above] = np.searchsorted(start, end[above], "left")
+    return Nest(rows, parent, stop, inside, depth)
 
 
 def outer_first(events: Events, rows: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:

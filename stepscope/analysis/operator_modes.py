@@ -12,7 +12,7 @@ from stepscope.analysis.arguments import ModeArgs, decode
 from stepscope.analysis.enclosing import innermost, inside
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.launches import Links
-from stepscope.analysis.select import covered, device_work, host_rows
+from stepscope.analysis.select import covered, host_rows
 from stepscope.schema import NONE, Events, Kind
 
 MODES = ("eager", "graph", "compiled")
@@ -60,18 +60,22 @@ class OperatorModes:
     device_unknown_ns: int | None
 
 
-def operator_modes(events: Events, links: Links, framework: str) -> OperatorModes | None:
+def operator_modes(
+    events: Events, links: Links, framework: str, around: np.ndarray | None = None
+) -> OperatorModes | None:
     """Modes of the operators of one worker; None where there are neither operators nor device work.
 
     Args:
         framework: that of the worker; it decides which events are operators.
+        around: ``operators_around`` the calls of the links, where that is known already.
     """
     if framework != "pytorch":
         events = _with_threads_as_lanes(events)
     rows = host_rows(events, Kind.OP, Kind.DATALOADER)
     slices = _torch_slices(events, rows) if framework == "pytorch" else _xplane_slices(events, rows)
     host = _host_ns(events, slices)
-    device = _device_ns(events, links, slices)
+    in_operator = around != NONE if around is not None and framework == "pytorch" else None
+    device = _device_ns(events, links, slices, in_operator)
     if host is None and device is None:
         return None
     on_host = {f"host_{mode}_ns": None if host is None else host[mode] for mode in MODES}
@@ -132,21 +136,26 @@ def _host_ns(events: Events, slices: dict[str, np.ndarray]) -> dict[str, int] | 
     return total
 
 
-def _device_ns(events: Events, links: Links, slices: dict[str, np.ndarray]) -> dict[str, int] | None:
-    work = device_work(events)
+def _device_ns(
+    events: Events, links: Links, slices: dict[str, np.ndarray], eager: np.ndarray | None
+) -> dict[str, int] | None:
+    """``eager``: which calls of the links lie in an eager operator, where that is known already."""
+    work = links.run
     if len(work) == 0:
         return None
-    call = np.full(len(events), NONE, np.int64)
-    linked = links.call_of_run != NONE
-    call[links.run[linked]] = links.call[links.call_of_run[linked]]
-    call = call[work]
-    mode = np.full(len(work), NONE, np.int64)
+    linked = np.flatnonzero(links.call_of_run != NONE)
+    call = links.call_of_run[linked]  # of each run that has one
     args, of_work = decode(events, work, ModeArgs)
     compiled = np.array([isinstance(found.hlo_op, str) for found in args], bool)[of_work]
-    mode[compiled] = MODES.index("compiled")
+    of_call = np.full(len(links.call), NONE, np.int64)
     for name, rows in slices.items():
-        open_ = np.flatnonzero((mode == NONE) & (call != NONE))
-        mode[open_[inside(events, rows, call[open_])]] = MODES.index(name)
+        left = np.flatnonzero(of_call == NONE)
+        known = eager if name == "eager" else None
+        within = inside(events, rows, links.call[left]) if known is None else known[left]
+        of_call[left[within]] = MODES.index(name)
+    mode = np.full(len(work), NONE, np.int64)
+    mode[linked] = of_call[call]
+    mode[compiled] = MODES.index("compiled")
     dur = events.dur_ns[work]
     found = {name: int(dur[mode == i].sum()) for i, name in enumerate(MODES)}
     return found | {"unknown": int(dur[mode == NONE].sum())}

@@ -10,9 +10,9 @@ def nearest_rank(values: np.ndarray, *percents: int) -> list[int]:
 
     Nearest rank, so each answer is one of the (integer, non-empty) ``values`` and none is interpolated.
     """
-    ordered = np.sort(values)
-    ranks = [-(-percent * len(ordered) // 100) for percent in percents]  # ceil in integers: no float edge
-    return [int(ordered[max(rank, 1) - 1]) for rank in ranks]
+    at = [max(-(-percent * len(values) // 100), 1) - 1 for percent in percents]  # ceil in integers: no float edge
+    there = np.partition(values, sorted(set(at)))  # a tenth of the time of sorting them all
+    return [int(there[i]) for i in at]
 
 
 def weighted(values: np.ndarray, weights: np.ndarray, *percents: int) -> list[float]:

@@ -28,7 +28,7 @@ from stepscope.analysis.kernels import (
     overlaps_on_queue,
     precision,
 )
-from stepscope.analysis.launches import launches, link
+from stepscope.analysis.launches import launches, link, operators_around
 from stepscope.analysis.loader import loader, with_shapes
 from stepscope.analysis.memcpy import copies, memory_operations
 from stepscope.analysis.memory import memory
@@ -139,7 +139,8 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     timeline = attempt("the device timeline", timeline_part, windows)
     sums = attempt("activity times", activity_time, events)
     devices = devices_of(windows, meta)
-    runs = attempt("kernels", lambda e: kernel_runs(e, links, devices), events)
+    around = attempt("launches", operators_around, events, links)
+    runs = attempt("kernels", lambda e: kernel_runs(e, links, devices, around), events)
     kernel_list = attempt("kernels", kernels, runs)
     config_list = attempt("launch configurations", kernels_by_config, runs)
     copy_list = attempt("memory copies", copies, events)
@@ -154,7 +155,9 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     calls = attempt("operators", calling, events, links, backward)
     noted(attempt("operators", call_notes, calls, backward))
     operator_list = attempt("operators", operators, events, links, calls)
-    modes = attempt("operator modes", lambda e, found: operator_modes(e, found, worker.framework), events, links)
+    modes = attempt(
+        "operator modes", lambda e, found: operator_modes(e, found, worker.framework, around), events, links
+    )
     compiled = None if worker.framework == "pytorch" else attempt("HLO operations", hlo_runs, events)
     hlo_list = attempt("HLO operations", hlo_operations, compiled)
     shapes = attempt("operators by shape", operators_by_shape, events, calls)
