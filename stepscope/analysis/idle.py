@@ -35,6 +35,7 @@ class Idle:
         host_wait_ns: gaps that were ended by work whose launch call began after the gap did: the host was late
         kernel_wait_ns: other gaps below the threshold: the usual delay between two kernels in a queue
         other_ns: all other gaps: waiting for another stream or device, or the launch is not in the trace
+        unlaunched_ns: of other_ns, what was ended by work whose launch call is not in the trace: why is not known
     """
 
     device: int
@@ -46,6 +47,7 @@ class Idle:
     host_wait_ns: int
     kernel_wait_ns: int
     other_ns: int
+    unlaunched_ns: int
 
 
 def idle_by_device(
@@ -98,13 +100,15 @@ def _idle(
     first[1:] = windowed[1:] != windowed[:-1]
     since = reach(start, end, first)
     gap = np.maximum(start - since, 0)
-    late = (called > since) & (called != np.iinfo(np.int64).max)
+    told = called != np.iinfo(np.int64).max
+    late = (called > since) & told
     short = ~late & (gap < threshold_ns)
 
     windows = Groups(windowed)
     by_group = Groups(windows.keys // len(capture))
     last_end, first_start = windows.max(end), windows.min(start)
-    parts = [windows.sum(np.where(mask, gap, 0)) for mask in (late, short, ~late & ~short)]
+    other = ~late & ~short
+    parts = [windows.sum(np.where(mask, gap, 0)) for mask in (late, short, other, other & ~told)]
     span, count, *gaps = (by_group.sum(c).tolist() for c in (last_end - first_start, windows.count, *parts))
     one = np.full(int(group.max()) + 1, NONE, np.int64)
     one[group] = np.arange(len(group))
@@ -112,6 +116,6 @@ def _idle(
     devices = device[member].tolist()
     streams = [None] * len(devices) if stream is None else [s if s != NONE else None for s in stream[member].tolist()]
     return [
-        Idle(d, s, n, whole, whole - sum(causes), sum(causes), *causes)
+        Idle(d, s, n, whole, whole - sum(causes[:3]), sum(causes[:3]), *causes)
         for d, s, n, whole, *causes in zip(devices, streams, count, span, *gaps, strict=True)
     ]

@@ -48,6 +48,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "unsupported_phase": ("annotations",),
     "unknown_category": ("step activity", "device times"),
     "unknown_part": ("steps", "phases", *_DEEP),
+    "damaged_program": ("operators",),
     "dropped_instants": (),
     "programs_left_out": (),
     "rank_conflict": ("the rank",),
@@ -135,21 +136,23 @@ class Trust:
 def trust(notes: Sequence[Note], events: int) -> Trust:
     """Judge the notes of one worker that has this many events. A code of another version weakens all fields."""
     weakens = []
-    topics: dict[str, None] = {}
+    topics: set[str] = set()
     for note in notes:
         hit = WEAKENS.get(note.code, tuple(TOPICS))
-        topics |= dict.fromkeys(hit)
+        topics |= set(hit)
         weakens.append(Weakness(note.code, note.count, list(dict.fromkeys(f for t in hit for f in TOPICS[t]))))
     left_out = sum(n.count for n in notes if n.code in LEFT_OUT)
-    return Trust(_sentence(notes, list(topics), events, left_out), events, left_out, weakens)
+    named = [topic for topic in TOPICS if topic in topics]
+    return Trust(_sentence(notes, named, events, left_out), events, left_out, weakens)
 
 
 def _sentence(notes: Sequence[Note], topics: list[str], events: int, left_out: int) -> str:
     lost = f"{left_out:,} of {events + left_out:,} events were left out" if left_out else "no event was left out"
     if not notes:
         return "Nothing was left out, repaired or guessed: the numbers stand as recorded."
-    codes = [n.code for n in notes]
-    causes = ", ".join(codes[:_NAMED]) + (" and others" if len(codes) > _NAMED else "")
+    codes = sorted((n.code for n in notes), key=lambda code: -len(WEAKENS.get(code, TOPICS)))  # what weighs most first
+    causes = ", ".join(code.replace("_", " ") for code in codes[:_NAMED])
+    causes += " and others" if len(codes) > _NAMED else ""
     if not topics:
         return f"The numbers stand: {lost}, and the notes ({causes}) weaken none of them."
     *first, last = topics[:_NAMED] if len(topics) <= _NAMED else [*topics[:_NAMED], "others"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from stepscope.hlo.module import read_module
 from stepscope.importers.xplane_wire import Space
 from stepscope.protobuf_wire import signed
 from stepscope.schema import Events, Notes, Program
@@ -18,6 +19,8 @@ _RAN = re.compile(r'"program_id":(-?\d{1,20})')
 #: Bytes of one program and of all that are kept of one file: what is above takes minutes to look at.
 MAX_PROGRAM_BYTES = 64 << 20
 MAX_BYTES = 256 << 20
+#: Bytes of programs that are looked through for damage, 0.2 s a MB: that of others is told where one opens them.
+CHECKED_BYTES = 4 << 20
 
 
 def programs_of(space: Space, events: Events, notes: Notes) -> list[Program]:
@@ -43,7 +46,24 @@ def programs_of(space: Space, events: Events, notes: Notes) -> list[Program]:
         "together, those that ran first; the tables of HLO operations tell less of the others.",
         len(found) - len(kept),
     )
+    notes.add(
+        "damaged_program",
+        "Programs that XLA compiled are damaged or cut: what the XLA tab and the tables of HLO operations tell of them "
+        "lacks what could not be read.",
+        _damaged(kept),
+    )
     return kept
+
+
+def _damaged(programs: list[Program]) -> int:
+    """How many of the first programs cannot be read in full."""
+    count, left = 0, CHECKED_BYTES
+    for program in programs:
+        left -= len(program.proto)
+        if left < 0:
+            break
+        count += read_module(program.proto).fault
+    return count
 
 
 def _program(name: str, key: int, proto: bytes) -> Program:

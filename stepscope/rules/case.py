@@ -64,7 +64,13 @@ class Case:
 
     @property
     def has_device(self) -> bool:
-        return bool(self.worker.get("gpu") or self.worker.get("devices") or self.samples.each("gpu"))
+        used = self.worker.get("gpu") or any(m["device"] is not None for m in self.rows("memory"))
+        return bool(used or self.worker.get("devices") or self.samples.each("gpu"))
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the end of the file is missing: device work often stands there, behind all that the host did."""
+        return any(note["code"] == "truncated" for note in self.rows("quality"))
 
     @property
     def computes_on_cpu(self) -> bool:
@@ -176,9 +182,15 @@ class Case:
         )
         if cause == "host_wait_ns":
             return 1.0 - other
-        late = sum(d["other_ns"] for d in devices)
-        queued = late + sum(d["kernel_wait_ns"] for d in devices)
-        return other * late / queued if queued else 0.0
+        queued = sum(d["other_ns"] + d["kernel_wait_ns"] for d in devices)
+        return other * sum(d["other_ns"] - d["unlaunched_ns"] for d in devices) / queued if queued else 0.0
+
+    @property
+    def idle_unlaunched_ratio(self) -> float:
+        """The share of the gaps of all devices that ended with work whose launch the trace does not hold."""
+        devices = (self.worker.get("idle") or {}).get("devices") or []
+        total = sum(d["idle_ns"] for d in devices)
+        return sum(d["unlaunched_ns"] for d in devices) / total if total else 0.0
 
     # -- the step, by phase of the loop ------------------------------------------------------------------
 

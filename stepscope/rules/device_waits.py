@@ -11,7 +11,7 @@ def device_waits(case: Case) -> Finding | None:
     """The device idles though the host has launched its next work: that waits for another stream, device or rank.
 
     Fires when such idle time takes at least ``device_waits_warning`` of the step time. Gaps below 30 µs, the usual
-    delay between two kernels, are not counted.
+    delay between two kernels, are not counted, nor is what ended with work whose launch the trace does not hold.
 
     Thresholds:
         device_waits_warning: our choice
@@ -32,7 +32,7 @@ def device_waits(case: Case) -> Finding | None:
         "events of other streams, devices or ranks.",
         evidence={"idle_with_work_queued_ns": lost_ns, "idle_ns": case.activity_ns("idle")},
         fix=[
-            "Look for what ends these gaps in the timeline, and for cudaStreamWaitEvent before them.",
+            "Look for what ends these gaps in the timeline, and for calls of StreamWaitEvent before them.",
             "Pipelines: balance the stages, or use more micro batches.",
         ],
         gain=basis.gain(lost_ns, f"idle time with work queued / {basis.what}"),

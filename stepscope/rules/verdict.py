@@ -75,6 +75,13 @@ def verdict(findings: Sequence[Finding], bounds: Sequence[Bound | None], noted: 
 
 def bound(case: Case) -> Bound | None:
     """What bounds the step; None where nothing was measured."""
+    found = _bound(case)
+    if found is None or not case.is_cut:
+        return found
+    return Bound("unknown", f"{found.sentence[:-1]}, as far as the incomplete file tells.")
+
+
+def _bound(case: Case) -> Bound | None:
     if case.device_worked and case.deep is not None:
         return _device_bound(case)
     if case.loop is not None:
@@ -103,6 +110,8 @@ def _device_bound(case: Case) -> Bound:
         return Bound("copies", f"Bound by copies: they alone take {share} of the {whole}.")
     if case.idle_for_input_ns * 2 > case.activity_ns("idle"):
         return Bound("input", f"Input-bound: no device works for {share} of the {whole}, most of it for want of data.")
+    if case.idle_unlaunched_ratio > 0.5:
+        return Bound("unknown", f"No device works for {share} of the {whole}; the trace lacks what launched its work.")
     return Bound("host", f"Host-bound: no device works for {share} of the {whole}.")
 
 
@@ -118,8 +127,9 @@ def _loop_bound(case: Case) -> Bound | None:
     names = " and ".join(compute) if len(compute) < 3 else ", ".join(list(compute)[:-1]) + " and " + list(compute)[-1]
     take = "takes" if len(compute) == 1 else "take"
     if case.has_device:
+        more = "no deep window tells more" if case.deep is None else "the capture holds no work of the device"
         # The host returns from most calls before the device is done, so this says who launches, not what takes long.
-        return Bound("unknown", f"On the host {names} {take} {share} of the step time; no deep window tells more.")
+        return Bound("unknown", f"On the host {names} {take} {share} of the step time; {more}.")
     largest = _largest_operator(case)
     return Bound("cpu", f"CPU-bound: {names} {take} {share} of the step time{'; ' + largest if largest else ''}.")
 

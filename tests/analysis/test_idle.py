@@ -39,6 +39,12 @@ class TestCauses:
     def test_without_a_launch_only_the_length_tells(self):
         table = Table().kernel("a", 0, 10).kernel("b", 15, 10).kernel("c", 50_025, 10)
         assert causes(of(table)[0]) == (0, 5, 50_000)
+        assert of(table)[0].unlaunched_ns == 50_000
+
+    def test_long_gaps_are_apart_by_whether_the_launch_is_known(self):
+        table = Table().launch(0, 5, 1).kernel("a", 10, 10).kernel("b", 50_020, 10, 1).kernel("c", 90_030, 10)
+        (idle,) = of(table)
+        assert (idle.other_ns, idle.unlaunched_ns) == (90_000, 40_000)
 
     def test_the_threshold_is_a_parameter(self):
         table = Table().kernel("a", 0, 10).kernel("b", 15, 10)

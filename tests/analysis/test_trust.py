@@ -40,16 +40,19 @@ def test_events_left_out_are_counted():
 
 
 def test_the_sentence_names_what_is_weak_and_why():
-    assert judged(("rank_unknown", 1)).sentence == "Read the rank with care (rank_unknown); no event was left out."
+    assert judged(("rank_unknown", 1)).sentence == "Read the rank with care (rank unknown); no event was left out."
     assert judged(("clock_step", 1)).sentence == (
-        "Read steps, phases and the time of day with care (clock_step); no event was left out."
+        "Read steps, phases and the time of day with care (clock step); no event was left out."
     )
-    assert judged(("missing_size", 7)).sentence == "Read memory with care (missing_size); no event was left out."
+    assert judged(("missing_size", 7)).sentence == "Read memory with care (missing size); no event was left out."
     assert judged(("truncated", 1)).sentence == (
-        "Read steps, phases, step activity, device times and others with care (truncated); no event was left out."
+        "Read steps, step activity, phases, device times and others with care (truncated); no event was left out."
+    )
+    assert judged(("rank_unknown", 1), ("no_steps", 1)).sentence == (  # what weakens most first
+        "Read steps, step activity, phases and the rank with care (no steps, rank unknown); no event was left out."
     )
     assert judged(("repaired_text", 4)).sentence == (
-        "The numbers stand: no event was left out, and the notes (repaired_text) weaken none of them."
+        "The numbers stand: no event was left out, and the notes (repaired text) weaken none of them."
     )
 
 

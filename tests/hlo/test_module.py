@@ -12,6 +12,7 @@ from stepscope.importers import import_file, xplane_programs
 from stepscope.schema import Program
 from stepscope.store import read_programs, read_window, write_window
 from tests.hlo.programs import computation, dense_layer, fusion, instruction, member, message, packed, program
+from tests.hlo.runs import write_dense_run
 from tests.importers.xspace import PlaneBuilder, xspace
 
 
@@ -88,6 +89,16 @@ def test_what_is_too_large_is_left_out_and_counted(tmp_path: Path, monkeypatch) 
     window = import_file(a_file(tmp_path))
     assert [p.name for p in window.programs] == ["jit_step"], "the one that ran goes first, though it is larger"
     assert [(n.code, n.count) for n in window.notes if n.code == "programs_left_out"] == [("programs_left_out", 1)]
+
+
+def test_a_damaged_program_is_told_with_the_window(tmp_path: Path) -> None:
+    def damage(program: bytes) -> list[int]:
+        write_dense_run(tmp_path, program)
+        window = import_file(tmp_path / "host.xplane.pb")
+        return [note.count for note in window.notes if note.code == "damaged_program"]
+
+    assert damage(dense_layer()) == []
+    assert damage(dense_layer()[:-40]) == [1]
 
 
 def test_instructions_of_one_id_are_told_apart() -> None:

@@ -2,7 +2,9 @@
 
 import pytest
 
-from stepscope.rules import find, verdict
+from stepscope.rules import Case, find, verdict
+from stepscope.runs import open_run
+from stepscope.summary import analyse_worker
 from tests.rules.cases import STEP_US, case_of, found_in, trace, work
 
 
@@ -20,6 +22,43 @@ def test_a_healthy_training_has_no_finding_but_its_largest_kernel_and_is_gpu_bou
         "GPU-bound: kernels cover 96.0 % of the step time; "
         "the largest is gemm_bf16 with 100.0 % of the compute kernels' time."
     )
+
+
+def cut(tmp_path, built):
+    """The case of a trace file whose last bytes are missing."""
+    path = built.write(tmp_path / "cut.pt.trace.json")
+    path.write_bytes(path.read_bytes()[:-30])
+    analysis = analyse_worker(open_run(path).workers[0])
+    return Case(analysis.summary, analysis.steps, analysis.activity, analysis.phases)
+
+
+def test_an_incomplete_file_is_never_called_fine(tmp_path):
+    found = find(cut(tmp_path, trace(work).op("aten::lost", 0, 1)))
+    told = verdict(found.findings, [found.bound])
+    assert (told.severity, told.bound.by) == ("info", "unknown")
+    assert told.sentence.startswith("GPU-bound: kernels cover 96.0 % of the step time")
+    assert told.sentence.endswith(", as far as the incomplete file tells.")
+
+
+def test_a_file_that_lost_its_device_work_is_not_cpu_bound(tmp_path):
+    def body(built, at, number):
+        built.op("aten::mm", at + 100, 800).memory(at + 200, 4096, device=0, total=1 << 20)
+        built.python("nn.Module: Net_0", at + 100, 800)
+
+    bound = find(cut(tmp_path, trace(body).op("aten::lost", 0, 1))).bound
+    assert bound.by == "unknown"
+    assert "the capture holds no work of the device" in bound.sentence
+
+
+def test_idle_time_before_work_without_a_launch_is_blamed_on_nobody():
+    def body(built, at, number):
+        built.kernel("gemm_bf16", at + 400, 100).kernel("gemm_bf16", at + 900, 50)
+
+    case = case_of(trace(body))
+    found = find(case)
+    assert "device_waits" not in {finding.rule for finding in found.findings}
+    assert (case.idle_for_others_ns, found.bound.by) == (0, "unknown")
+    assert "the trace lacks what launched its work" in found.bound.sentence
 
 
 class TestInput:
