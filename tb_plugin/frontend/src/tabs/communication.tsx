@@ -8,7 +8,8 @@ import { ACTIVITY_COLORS } from "../palette";
 import { theme } from "../state";
 import { StackedBar } from "../ui/bar";
 import { Card, type CardData } from "../ui/card";
-import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, slackNote, slackValues, TimeHeads } from "./slack";
+import { FirstOf, PlainTable } from "../ui/plain-table";
+import { NEEDED_HEADING, NeededCell, SLACK_COLUMNS, SlackCells, slackNote, slackValues, TIME_HEADINGS } from "./slack";
 
 const MOST_ROWS = 8;
 
@@ -48,34 +49,23 @@ export function Communication({ data }: { data: CommunicationData | null }): JSX
           parts={parts.filter((part) => part.ns > 0).map((part) => ({ ...part, ratio: part.ns / total }))}
         />
       )}
-      <div class="scroll-x">
-        <table class="plain spaced" data-testid="collectives">
-          <thead>
-            <tr>
-              <th scope="col">Collective</th>
-              <TimeHeads />
-              <th scope="col" class="num" title={DEFINITIONS.messageBytes}>
-                Messages
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.bandwidth}>
-                Bandwidth
-              </th>
-              <NeededHead />
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((row, i) => (
-              <Collective key={i} row={row} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable
+        headings={[
+          { label: "Collective" },
+          ...TIME_HEADINGS,
+          { label: "Messages", title: DEFINITIONS.messageBytes },
+          { label: "Bandwidth", title: DEFINITIONS.bandwidth },
+          NEEDED_HEADING,
+        ]}
+        kind="spaced"
+        testId="collectives"
+      >
+        {shown.map((row, i) => (
+          <Collective key={i} row={row} />
+        ))}
+      </PlainTable>
       {slackNote(collectives) && <p class="chart-note">{slackNote(collectives)}</p>}
-      {data.collective_count > shown.length && (
-        <p class="chart-note">
-          The first {count(shown.length)} of {count(data.collective_count)}
-        </p>
-      )}
+      <FirstOf shown={shown.length} saved={collectives.length} total={data.collective_count} />
     </Card>
   );
 }

@@ -6,6 +6,7 @@ import type { CountedRanges, DeviceCounter, DeviceCounters } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { bytes, count, digits, duration, rate } from "../format";
 import { Card, type CardData } from "../ui/card";
+import { FirstOf, PlainTable } from "../ui/plain-table";
 import { Toggle } from "../ui/toggle";
 import { scaled } from "./device-units";
 
@@ -49,19 +50,12 @@ export function HardwareCounters({ data }: { data: DeviceCounters | null }): JSX
         />
       }
     >
-      <div class="scroll-x">
-        {view === "counters" ? (
-          <Counters rows={data.counters.slice(0, MOST_ROWS)} />
-        ) : (
-          <Ranges rows={data[view].slice(0, MOST_ROWS)} counters={data.counters} of={view} />
-        )}
-      </div>
-      {total > Math.min(rows.length, MOST_ROWS) && (
-        <p class="chart-note">
-          The first {count(Math.min(rows.length, MOST_ROWS))} of {count(total)}
-          {rows.length === total ? "; the CSV file has all" : ""}
-        </p>
+      {view === "counters" ? (
+        <Counters rows={data.counters.slice(0, MOST_ROWS)} />
+      ) : (
+        <Ranges rows={data[view].slice(0, MOST_ROWS)} counters={data.counters} of={view} />
       )}
+      <FirstOf shown={Math.min(rows.length, MOST_ROWS)} saved={rows.length} total={total} />
     </Card>
   );
 }
@@ -81,41 +75,34 @@ function Counters({ rows }: { rows: readonly DeviceCounter[] }): JSX.Element {
     ["Largest", (row) => row.max, "The largest value."],
   ];
   return (
-    <table class="plain spaced counters" data-testid="counters">
-      <thead>
-        <tr>
-          {several && <th scope="col">Device</th>}
-          <th scope="col">Counter</th>
-          {numbers.map(([label, , title]) => (
-            <th key={label} scope="col" class="num" title={title}>
-              {label}
-            </th>
-          ))}
-          <th scope="col" class="num">
-            Values
+    <PlainTable
+      headings={[
+        ...(several ? [{ label: "Device" }] : []),
+        { label: "Counter", isText: true },
+        ...numbers.map(([label, , title]) => ({ label, title })),
+        { label: "Values" },
+      ]}
+      kind="spaced counters"
+      testId="counters"
+    >
+      {rows.map((row) => (
+        <tr key={`${row.device} ${row.counter}`}>
+          {several && <td>{row.device}</td>}
+          <th scope="row" title={row.description ?? row.counter}>
+            {row.label ?? row.counter}
+            {row.unit && row.unit !== "percent" && <span class="faint"> {row.unit.replace("_per_s", "/s")}</span>}
           </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.device} ${row.counter}`}>
-            {several && <td>{row.device}</td>}
-            <th scope="row" title={row.description ?? row.counter}>
-              {row.label ?? row.counter}
-              {row.unit && row.unit !== "percent" && <span class="faint"> {row.unit.replace("_per_s", "/s")}</span>}
-            </th>
-            {numbers.map(([label, value]) => (
-              <td key={label} class="num" data-value={value(row) ?? undefined} title={exactly(value(row))}>
-                {shown(value(row), row.unit)}
-              </td>
-            ))}
-            <td class="num" title={FROM[row.source]}>
-              {count(row.samples)}
+          {numbers.map(([label, value]) => (
+            <td key={label} class="num" data-value={value(row) ?? undefined} title={exactly(value(row))}>
+              {shown(value(row), row.unit)}
             </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+          ))}
+          <td class="num" title={FROM[row.source]}>
+            {count(row.samples)}
+          </td>
+        </tr>
+      ))}
+    </PlainTable>
   );
 }
 
@@ -132,36 +119,29 @@ function Ranges(props: { rows: readonly CountedRanges[]; counters: readonly Devi
   const { rows, of } = props;
   const columns = telling(rows, props.counters);
   return (
-    <table class="plain spaced ranges" data-testid={`counters-${of}`}>
-      <thead>
-        <tr>
-          <th scope="col">{of === "kernels" ? "Kernel" : "Operator"}</th>
-          <th scope="col" class="num" title="Runs that were counted.">
-            Ranges
+    <PlainTable
+      headings={[
+        { label: of === "kernels" ? "Kernel" : "Operator" },
+        { label: "Ranges", title: "Runs that were counted." },
+        ...columns.map(({ counter, label }) => ({ label: label ?? counter, title: counter })),
+      ]}
+      kind="spaced ranges"
+      testId={`counters-${of}`}
+    >
+      {rows.map((row) => (
+        <tr key={row.name}>
+          <th scope="row" class="name" title={row.name}>
+            <bdi>{row.name}</bdi>
           </th>
-          {columns.map((column) => (
-            <th key={column.counter} scope="col" class="num" title={column.counter}>
-              {column.label ?? column.counter}
-            </th>
+          <td class="num">{count(row.ranges)}</td>
+          {columns.map(({ counter, unit }) => (
+            <td key={counter} class="num" data-value={row.values[counter]} title={exactly(row.values[counter])}>
+              {shown(row.values[counter] ?? null, unit)}
+            </td>
           ))}
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.name}>
-            <th scope="row" class="name" title={row.name}>
-              <bdi>{row.name}</bdi>
-            </th>
-            <td class="num">{count(row.ranges)}</td>
-            {columns.map(({ counter, unit }) => (
-              <td key={counter} class="num" data-value={row.values[counter]} title={exactly(row.values[counter])}>
-                {shown(row.values[counter] ?? null, unit)}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   );
 }
 

@@ -9,6 +9,7 @@ import { ACTIVITY_COLORS, memoryOperationColor, type Theme } from "../palette";
 import { theme } from "../state";
 import { partsData, StackedBar, type Part } from "../ui/bar";
 import { Card, type CardData } from "../ui/card";
+import { PlainTable } from "../ui/plain-table";
 
 const CLASSES = [
   { key: "kernel", label: "Kernels", title: "Kernels and collectives.", color: "kernel" },
@@ -110,43 +111,30 @@ export function MemoryOperations({ worker }: { worker: WorkerSummary }): JSX.Ele
           ))}
         </div>
       )}
-      <div class="scroll-x">
-        <table class="plain" data-testid="memcpy">
-          <thead>
-            <tr>
-              {data().columns.map((column, i) => (
-                <th key={column.label} scope="col" class={i ? "num" : ""} title={column.title}>
-                  {column.label}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row, i) => (
-              <tr key={i}>
-                <th scope="row">
-                  <span class="swatch" style={{ background: colors[i] }} />
-                  {operationName(row)}
-                </th>
-                <td class="num" title={exact(row.time_ns)} data-testid="memory-operation-time" data-ns={row.time_ns}>
-                  {duration(row.time_ns)}
-                </td>
-                <td class="num">{percent(share(row))}</td>
-                <td class="num">{count(row.count)}</td>
-                <td
-                  class="num"
-                  title={row.bytes === null ? "The trace does not tell their size" : `${count(row.bytes)} bytes`}
-                >
-                  {bytes(row.bytes)}
-                </td>
-                <td class="num" title={row.bytes_per_s === null ? "Needs the size of the operations" : undefined}>
-                  {rate(row.bytes_per_s)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable headings={data().columns} testId="memcpy">
+        {rows.map((row, i) => (
+          <tr key={i}>
+            <th scope="row">
+              <span class="swatch" style={{ background: colors[i] }} />
+              {operationName(row)}
+            </th>
+            <td class="num" title={exact(row.time_ns)} data-testid="memory-operation-time" data-ns={row.time_ns}>
+              {duration(row.time_ns)}
+            </td>
+            <td class="num">{percent(share(row))}</td>
+            <td class="num">{count(row.count)}</td>
+            <td
+              class="num"
+              title={row.bytes === null ? "The trace does not tell their size" : `${count(row.bytes)} bytes`}
+            >
+              {bytes(row.bytes)}
+            </td>
+            <td class="num" title={row.bytes_per_s === null ? "Needs the size of the operations" : undefined}>
+              {rate(row.bytes_per_s)}
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
     </Card>
   );
 }

@@ -5,6 +5,7 @@ import type { Launches, LaunchTimes } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
 import { Card } from "../ui/card";
+import { PlainTable } from "../ui/plain-table";
 
 /** Nothing where nothing was launched. */
 export function Launching({ launches }: { launches: Launches | null }): JSX.Element | null {
@@ -48,39 +49,28 @@ export function Launching({ launches }: { launches: Launches | null }): JSX.Elem
           ))}
       </dl>
       {launches.latency_ns && (
-        <table class="plain spaced" data-testid="launch-latency">
-          <thead>
-            <tr>
-              <th scope="col" title={DEFINITIONS.launchLinked}>
-                Of {plural(launches.linked, "launch with a run", "launches with a run")}
-              </th>
-              <th scope="col" class="num">
-                Median
-              </th>
-              <th scope="col" class="num">
-                p90
-              </th>
-              <th scope="col" class="num">
-                p99
-              </th>
-              <th scope="col" class="num">
-                Longest
-              </th>
+        <PlainTable
+          headings={[
+            {
+              label: `Of ${plural(launches.linked, "launch with a run", "launches with a run")}`,
+              title: DEFINITIONS.launchLinked,
+            },
+            ...["Median", "p90", "p99", "Longest"].map((label) => ({ label })),
+          ]}
+          kind="spaced"
+          testId="launch-latency"
+        >
+          {times.map(([label, title, row]) => (
+            <tr key={label} title={title}>
+              <th scope="row">{label}</th>
+              {quantiles.map((q) => (
+                <td key={q} class="num" title={exact(row?.[q])}>
+                  {duration(row?.[q])}
+                </td>
+              ))}
             </tr>
-          </thead>
-          <tbody>
-            {times.map(([label, title, row]) => (
-              <tr key={label} title={title}>
-                <th scope="row">{label}</th>
-                {quantiles.map((q) => (
-                  <td key={q} class="num" title={exact(row?.[q])}>
-                    {duration(row?.[q])}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </PlainTable>
       )}
     </Card>
   );

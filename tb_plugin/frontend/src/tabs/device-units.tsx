@@ -9,6 +9,7 @@ import { exactText, shownText } from "../table/cells";
 import type { Unit } from "../table/requests";
 import { Card, type CardData } from "../ui/card";
 import { Meter } from "../ui/meter";
+import { PlainTable } from "../ui/plain-table";
 import { Toggle } from "../ui/toggle";
 
 /** The mark before a value that is not simply the sum of recorded times and sizes, and what it says. */
@@ -90,36 +91,21 @@ export function DeviceUnits({ worker }: { worker: WorkerSummary }): JSX.Element 
       actions={devices.length > 1 && <Devices devices={devices} chosen={chosen} onChoose={choose} />}
     >
       {measured.length > 0 && (
-        <div class="scroll-x units">
-          <table class="plain spaced" data-testid="device-units">
-            <thead>
-              <tr>
-                <th scope="col">Unit</th>
-                <th scope="col" class="num" title={DEFINITIONS.unitAchieved}>
-                  Achieved
-                </th>
-                <th scope="col" class="num" title={DEFINITIONS.unitPeak}>
-                  Peak
-                </th>
-                {shows.use && (
-                  <th scope="col" title={DEFINITIONS.unitUse}>
-                    Use
-                  </th>
-                )}
-                {shows.busy && (
-                  <th scope="col" class="num" title={DEFINITIONS.unitBusy}>
-                    At work
-                  </th>
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {measured.map((unit, i) => (
-                <Row key={i} unit={unit} amd={amd} shows={shows} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable
+          headings={[
+            { label: "Unit" },
+            { label: "Achieved", title: DEFINITIONS.unitAchieved },
+            { label: "Peak", title: DEFINITIONS.unitPeak },
+            ...(shows.use ? [{ label: "Use", title: DEFINITIONS.unitUse, isText: true }] : []),
+            ...(shows.busy ? [{ label: "At work", title: DEFINITIONS.unitBusy }] : []),
+          ]}
+          kind="spaced units"
+          testId="device-units"
+        >
+          {measured.map((unit, i) => (
+            <Row key={i} unit={unit} amd={amd} shows={shows} />
+          ))}
+        </PlainTable>
       )}
       {marks.length > 0 && <p class="chart-note">{marks.map(([sign, words]) => `${sign} ${words}`).join("; ")}</p>}
       {absent.length > 0 && (

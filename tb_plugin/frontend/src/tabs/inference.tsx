@@ -6,6 +6,7 @@ import { DEFINITIONS } from "../definitions";
 import { count, digits, duration, exact, percent, plural } from "../format";
 import { Card } from "../ui/card";
 import { Meter } from "../ui/meter";
+import { PlainTable } from "../ui/plain-table";
 import { AllInTables } from "./all-in-tables";
 
 type Part = keyof typeof DEFINITIONS.latencyParts;
@@ -84,40 +85,31 @@ export function Requests({ data }: { data: Inference | null }): JSX.Element | nu
       </dl>
       <Spreads rows={[["Latency", DEFINITIONS.latency, data.latency_ns, "latency"]]} />
       {parts.length > 0 && (
-        <table class="plain spaced" data-testid="latency-parts">
-          <thead>
-            <tr>
-              <th scope="col">
-                {isPart ? `Of ${plural(data.deep, "request")} in deep windows` : "What it consists of"}
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.latencyMean}>
-                Mean
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.latencyShare}>
-                Share
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.latencySlowest}>
-                Slowest tenth
-              </th>
+        <PlainTable
+          headings={[
+            { label: isPart ? `Of ${plural(data.deep, "request")} in deep windows` : "What it consists of" },
+            { label: "Mean", title: DEFINITIONS.latencyMean },
+            { label: "Share", title: DEFINITIONS.latencyShare },
+            { label: "Slowest tenth", title: DEFINITIONS.latencySlowest },
+          ]}
+          kind="spaced"
+          testId="latency-parts"
+        >
+          {parts.map(({ part, mean_ns, share, slowest_mean_ns }) => (
+            <tr key={part} title={DEFINITIONS.latencyParts[part as Part]}>
+              <th scope="row">{labelOf(part)}</th>
+              <td class="num" title={exact(mean_ns)} data-testid={`part-${part}`} data-ns={mean_ns}>
+                {duration(mean_ns)}
+              </td>
+              <td class="num">
+                <Meter ratio={share} />
+              </td>
+              <td class="num" title={exact(slowest_mean_ns)}>
+                {duration(slowest_mean_ns)}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {parts.map(({ part, mean_ns, share, slowest_mean_ns }) => (
-              <tr key={part} title={DEFINITIONS.latencyParts[part as Part]}>
-                <th scope="row">{labelOf(part)}</th>
-                <td class="num" title={exact(mean_ns)} data-testid={`part-${part}`} data-ns={mean_ns}>
-                  {duration(mean_ns)}
-                </td>
-                <td class="num">
-                  <Meter ratio={share} />
-                </td>
-                <td class="num" title={exact(slowest_mean_ns)}>
-                  {duration(slowest_mean_ns)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </PlainTable>
       )}
     </Card>
   );
@@ -193,31 +185,17 @@ function Figure(props: { label: string; title: string; value: number | null; tes
 /** Means and percentiles, a line each: its name, definition, values, and the beginning of the test ids. */
 function Spreads({ rows }: { rows: readonly [string, string, Spread, string][] }): JSX.Element {
   return (
-    <table class="plain spaced">
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="sr-only">What</span>
-          </th>
-          {QUANTILES.map(([key, label]) => (
-            <th key={key} scope="col" class="num">
-              {label}
-            </th>
+    <PlainTable headings={[{ label: <span class="sr-only">What</span> }, ...spreadColumns]} kind="spaced">
+      {rows.map(([label, title, spread, id]) => (
+        <tr key={id} title={title}>
+          <th scope="row">{label}</th>
+          {QUANTILES.map(([key]) => (
+            <td key={key} class="num" title={exact(spread[key])} data-testid={`${id}-${key}`} data-ns={spread[key]}>
+              {duration(spread[key])}
+            </td>
           ))}
         </tr>
-      </thead>
-      <tbody>
-        {rows.map(([label, title, spread, id]) => (
-          <tr key={id} title={title}>
-            <th scope="row">{label}</th>
-            {QUANTILES.map(([key]) => (
-              <td key={key} class="num" title={exact(spread[key])} data-testid={`${id}-${key}`} data-ns={spread[key]}>
-                {duration(spread[key])}
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   );
 }

@@ -9,6 +9,7 @@ import { DEFINITIONS } from "../definitions";
 import { bytes, count, percent } from "../format";
 import { theme } from "../state";
 import { Card, type CardData } from "../ui/card";
+import { PlainTable } from "../ui/plain-table";
 import { Toggle } from "../ui/toggle";
 
 const MOST_ROWS = 5;
@@ -137,33 +138,25 @@ function AtPeak({ at, peak }: { at: NonNullable<MemoryRow["at_peak"]>; peak: num
     { name: "everything else", bytes: rest, faint: true },
   ].filter((row) => row.bytes > 0);
   return (
-    <table class="plain spaced">
-      <thead>
-        <tr>
-          <th scope="col" title={DEFINITIONS.memoryAtPeak}>
-            Alive at the peak, by operator
+    <PlainTable
+      headings={[
+        { label: "Alive at the peak, by operator", title: DEFINITIONS.memoryAtPeak },
+        { label: "Bytes" },
+        { label: "Share", title: "Divided by the peak." },
+      ]}
+      kind="spaced"
+    >
+      {rows.map((row, i) => (
+        <tr key={i}>
+          <th scope="row" class={`clip${row.faint ? " faint" : ""}`} title={row.name}>
+            <OperatorName name={row.name} />
           </th>
-          <th scope="col" class="num">
-            Bytes
-          </th>
-          <th scope="col" class="num" title="Divided by the peak.">
-            Share
-          </th>
+          <td class="num" title={`${count(row.bytes)} bytes`}>
+            {bytes(row.bytes)}
+          </td>
+          <td class="num">{percent(peak > 0 ? row.bytes / peak : null)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {rows.map((row, i) => (
-          <tr key={i}>
-            <th scope="row" class={`clip${row.faint ? " faint" : ""}`} title={row.name}>
-              <OperatorName name={row.name} />
-            </th>
-            <td class="num" title={`${count(row.bytes)} bytes`}>
-              {bytes(row.bytes)}
-            </td>
-            <td class="num">{percent(peak > 0 ? row.bytes / peak : null)}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </PlainTable>
   );
 }

@@ -6,7 +6,8 @@ import { bytes, count, duration, exact, plural, rate } from "../format";
 import type { RunCollective, RunSummary } from "../run";
 import { openWorker } from "../state";
 import { Card } from "../ui/card";
-import { NeededCell, NeededHead, SLACK_COLUMNS, SlackCells, slackNote, slackValues, TimeHeads } from "./slack";
+import { FirstOf, PlainTable } from "../ui/plain-table";
+import { NEEDED_HEADING, NeededCell, SLACK_COLUMNS, SlackCells, slackNote, slackValues, TIME_HEADINGS } from "./slack";
 
 const MOST_ROWS = 12;
 const BANDWIDTH =
@@ -57,40 +58,25 @@ export function RunCollectives({ run }: { run: RunSummary }): JSX.Element | null
       })}
       isTable
     >
-      <div class="scroll-x">
-        <table class="plain spaced" data-testid="run-collectives">
-          <thead>
-            <tr>
-              <th scope="col">Collective</th>
-              <th scope="col" class="num" title="Workers that ran it.">
-                Workers
-              </th>
-              <TimeHeads />
-              <th scope="col" title="The worker with the longest mean stall a run.">
-                Stalls most
-              </th>
-              <th scope="col" class="num" title={DEFINITIONS.messageBytes}>
-                Messages
-              </th>
-              <th scope="col" class="num" title={BANDWIDTH}>
-                Bandwidth
-              </th>
-              <NeededHead />
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, MOST_ROWS).map((row, i) => (
-              <Collective key={i} row={row} run={run} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <PlainTable
+        headings={[
+          { label: "Collective" },
+          { label: "Workers", title: "Workers that ran it." },
+          ...TIME_HEADINGS,
+          { label: "Stalls most", title: "The worker with the longest mean stall a run.", isText: true },
+          { label: "Messages", title: DEFINITIONS.messageBytes },
+          { label: "Bandwidth", title: BANDWIDTH },
+          NEEDED_HEADING,
+        ]}
+        kind="spaced"
+        testId="run-collectives"
+      >
+        {rows.slice(0, MOST_ROWS).map((row, i) => (
+          <Collective key={i} row={row} run={run} />
+        ))}
+      </PlainTable>
       {note && <p class="chart-note">{note}</p>}
-      {rows.length > MOST_ROWS && (
-        <p class="chart-note">
-          The first {count(MOST_ROWS)} of {count(rows.length)}
-        </p>
-      )}
+      <FirstOf shown={MOST_ROWS} saved={rows.length} total={rows.length} />
     </Card>
   );
 }

@@ -5,6 +5,7 @@ import type { CollectiveRow, SlackFrom } from "../api";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
 import { count, duration, exact, rate } from "../format";
 import type { CardData } from "../ui/card";
+import type { Heading } from "../ui/plain-table";
 
 type Row = Pick<
   CollectiveRow,
@@ -36,27 +37,15 @@ export function slackNote(rows: readonly Row[]): string | null {
 }
 
 /** How many there were, how long they took, and how long nothing waited for them. */
-export function TimeHeads(): JSX.Element {
-  return (
-    <>
-      <th scope="col" class="num" title={DEFINITIONS.count}>
-        Count
-      </th>
-      <th scope="col" class="num" title={DEFINITIONS.collectiveTime}>
-        Time
-      </th>
-      <th scope="col" class="num" title={DEFINITIONS.exposed}>
-        Exposed
-      </th>
-      <th scope="col" class="num" title={DEFINITIONS.slack}>
-        Slack
-      </th>
-      <th scope="col" class="num" title={DEFINITIONS.stall}>
-        Stall
-      </th>
-    </>
-  );
-}
+export const TIME_HEADINGS: readonly Heading[] = [
+  { label: "Count", title: DEFINITIONS.count },
+  { label: "Time", title: DEFINITIONS.collectiveTime },
+  { label: "Exposed", title: DEFINITIONS.exposed },
+  { label: "Slack", title: DEFINITIONS.slack },
+  { label: "Stall", title: DEFINITIONS.stall },
+];
+
+export const NEEDED_HEADING: Heading = { label: "Needed", title: DEFINITIONS.neededBandwidth };
 
 export function SlackCells({ row }: { row: Row }): JSX.Element {
   const unknown = `${NOT_MEASURED}: ${row.device ? "nothing in the trace tells what waits for it" : "it ran on the host"}`;
@@ -78,14 +67,6 @@ export function SlackCells({ row }: { row: Row }): JSX.Element {
         {duration(row.stall_ns)}
       </td>
     </>
-  );
-}
-
-export function NeededHead(): JSX.Element {
-  return (
-    <th scope="col" class="num" title={DEFINITIONS.neededBandwidth}>
-      Needed
-    </th>
   );
 }
 

@@ -5,6 +5,7 @@ import type { Synchronisation } from "../api";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, plural } from "../format";
 import { Card } from "../ui/card";
+import { FirstOf, PlainTable } from "../ui/plain-table";
 
 const MOST_ROWS = 6;
 
@@ -34,43 +35,31 @@ export function SyncCalls({ data }: { data: Synchronisation | null }): JSX.Eleme
       })}
       isTable
     >
-      <table class="plain" data-testid="sync-calls">
-        <thead>
-          <tr>
-            <th scope="col">Call</th>
-            <th scope="col" title={DEFINITIONS.syncOperator}>
-              Made by
+      <PlainTable
+        headings={[
+          { label: "Call" },
+          { label: "Made by", title: DEFINITIONS.syncOperator, isText: true },
+          { label: "Count", title: DEFINITIONS.count },
+          { label: "Time", title: "Sum of the durations." },
+        ]}
+        testId="sync-calls"
+      >
+        {rows.map((row, i) => (
+          <tr key={i}>
+            <th scope="row" class="clip" title={row.name}>
+              {row.name}
             </th>
-            <th scope="col" class="num" title={DEFINITIONS.count}>
-              Count
-            </th>
-            <th scope="col" class="num" title="Sum of the durations.">
-              Time
-            </th>
+            <td class="clip" title={row.operator ?? undefined}>
+              {row.operator ?? <span class="faint">no operator</span>}
+            </td>
+            <td class="num">{count(row.count)}</td>
+            <td class="num" title={exact(row.total_ns)}>
+              {duration(row.total_ns)}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, i) => (
-            <tr key={i}>
-              <th scope="row" class="clip" title={row.name}>
-                {row.name}
-              </th>
-              <td class="clip" title={row.operator ?? undefined}>
-                {row.operator ?? <span class="faint">no operator</span>}
-              </td>
-              <td class="num">{count(row.count)}</td>
-              <td class="num" title={exact(row.total_ns)}>
-                {duration(row.total_ns)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {data.by_operator_count > rows.length && (
-        <p class="chart-note">
-          The first {count(rows.length)} of {count(data.by_operator_count)} calls by operator
-        </p>
-      )}
+        ))}
+      </PlainTable>
+      <FirstOf shown={rows.length} saved={data.by_operator.length} total={data.by_operator_count} />
     </Card>
   );
 }

@@ -6,6 +6,7 @@ import { DEFINITIONS } from "../definitions";
 import { count, duration, exact, percent, plural } from "../format";
 import { Card } from "../ui/card";
 import { Meter } from "../ui/meter";
+import { PlainTable } from "../ui/plain-table";
 
 const PARALLEL = { label: "Parallel", unit: "count", title: DEFINITIONS.tfDataParallel } as const;
 const COLUMNS = [
@@ -45,41 +46,25 @@ export function TfDataPipeline({ data }: { data: TfData | null }): JSX.Element |
       })}
       isTable
     >
-      <table class="plain" data-testid="tf-data">
-        <thead>
-          <tr>
-            {COLUMNS.map((column, i) => (
-              <th key={column.label} scope="col" class={i ? "num" : undefined} title={column.title}>
-                {column.label}
-              </th>
-            ))}
+      <PlainTable headings={COLUMNS} testId="tf-data">
+        {data.stages.map((stage) => (
+          <tr key={stage.path}>
+            <th scope="row" class="clip" title={stage.path} style={{ paddingLeft: `${6 + 8 * (stage.depth - top)}px` }}>
+              <Stage stage={stage} isSlowest={stage.path === data.slowest} />
+            </th>
+            <td class="num" title={exact(stage.total_ns)}>
+              {duration(stage.total_ns)}
+            </td>
+            <td class="num" title={exact(stage.self_ns)}>
+              {duration(stage.self_ns)}
+            </td>
+            <td class="num">{count(stage.calls)}</td>
+            <td class="num" title={stage.empty_ratio === null ? DEFINITIONS.tfDataNoBuffer : undefined}>
+              {stage.empty_ratio === null ? "–" : <Meter ratio={stage.empty_ratio} />}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {data.stages.map((stage) => (
-            <tr key={stage.path}>
-              <th
-                scope="row"
-                class="clip"
-                title={stage.path}
-                style={{ paddingLeft: `${6 + 8 * (stage.depth - top)}px` }}
-              >
-                <Stage stage={stage} isSlowest={stage.path === data.slowest} />
-              </th>
-              <td class="num" title={exact(stage.total_ns)}>
-                {duration(stage.total_ns)}
-              </td>
-              <td class="num" title={exact(stage.self_ns)}>
-                {duration(stage.self_ns)}
-              </td>
-              <td class="num">{count(stage.calls)}</td>
-              <td class="num" title={stage.empty_ratio === null ? DEFINITIONS.tfDataNoBuffer : undefined}>
-                {stage.empty_ratio === null ? "–" : <Meter ratio={stage.empty_ratio} />}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </PlainTable>
       <p class="chart-note" data-testid="tf-data-advice">
         {data.advice !== null && <strong>Slowest: {stageOf(data)}. </strong>}
         {data.advice ??
