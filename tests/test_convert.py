@@ -26,13 +26,37 @@ def worker(tmp_path):
     return worker
 
 
+@pytest.fixture
+def recorder(tmp_path):
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
+    recorder.start()
+    yield recorder
+    recorder.stop()
+
+
+ONE_STEP = TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50)
+
+
+def left_in(worker, trace=ONE_STEP, window="000001"):
+    """What a profiler has left in the folder of a worker."""
+    return trace.write(worker.path / f".{window}.pt.trace.json")
+
+
+def done(conversion, converter):
+    """In a process that neither rests nor gives way: beside other tests it might get no core for minutes."""
+    conversion.begin(converter)
+    conversion.rest_no_more()
+    assert conversion.wait(300)
+    assert not conversion.running
+    return conversion
+
+
 def steps_of(window):
     return sorted(window.events.step[window.events.of_kind(Kind.STEP)].tolist())
 
 
 def test_a_trace_becomes_a_window_with_its_source(worker):
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
+    trace = left_in(worker)
     text = trace.read_bytes()
     convert(trace, worker.new_window())
     (folder,) = worker.windows()
@@ -45,15 +69,10 @@ def test_a_trace_becomes_a_window_with_its_source(worker):
 
 
 def test_it_runs_in_a_process_that_the_working_directory_cannot_mislead(worker, tmp_path, monkeypatch):
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
     (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
     monkeypatch.chdir(tmp_path)
-    conversion = Conversion(trace, worker.new_window())
-    conversion.begin()
-    assert conversion.wait(300)
-    assert conversion.error() is None
-    assert not conversion.running
+    conversion = Conversion(left_in(worker), worker.new_window())
+    assert done(conversion, Converter(worker.path, gives_way=False)).error() is None
     assert steps_of(read_window(worker.windows()[0])) == [5]
 
 
@@ -73,18 +92,14 @@ def test_it_gives_way_to_the_training(worker):
 
 
 def test_one_that_was_started_ahead_waits_for_its_trace(worker):
-    converter = Converter(worker.path)
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
-    conversion = Conversion(trace, worker.new_window())
-    conversion.begin(converter)
-    assert conversion.wait(300)
-    assert conversion.error() is None
+    converter = Converter(worker.path, gives_way=False)
+    conversion = Conversion(left_in(worker), worker.new_window())
+    assert done(conversion, converter).error() is None
     assert steps_of(read_window(worker.windows()[0])) == [5]
 
 
 def test_one_whose_parent_ends_without_a_word_ends_too(worker):
-    converter = Converter(worker.path)
+    converter = Converter(worker.path, gives_way=False)
     converter._process.stdin.close()
     assert converter.wait(300)
     assert converter.error() is None
@@ -92,8 +107,7 @@ def test_one_whose_parent_ends_without_a_word_ends_too(worker):
 
 
 def test_one_that_hurries_is_a_process_like_all_others(worker):
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50).write(trace)
+    trace = left_in(worker)
     conversion = Conversion(trace, worker.new_window())
     conversion.begin()
     conversion.hurry()
@@ -108,81 +122,60 @@ def test_one_that_hurries_is_a_process_like_all_others(worker):
 
 
 @pytest.mark.parametrize(("reason", "at_end"), [({"why": ON_DEMAND}, False), (None, False), (None, True)])
-def test_one_that_gets_no_core_hurries_if_somebody_waits_and_in_the_end(tmp_path, monkeypatch, reason, at_end):
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
-    recorder.start()
-    try:
-        conversions = Conversions(recorder)
-        window = conversions.next_window()
-        trace = recorder.folder.path / ".000001.pt.trace.json"
-        TraceBuilder().step(5, 0, 100).write(trace)
-        with conversions.ahead():
-            os.kill(conversions._ahead.pid, signal.SIGSTOP)
-            conversion = conversions.start(trace, window, reason)
-        if not at_end:
-            monkeypatch.setattr("stepscope.conversions.PATIENCE_S", 0.0)
-            recorder.flush()
-            assert conversion.gives_way == (reason is None)
-        conversions.finish(300)
-        assert not conversion.gives_way
-    finally:
-        recorder.stop()
+def test_one_that_gets_no_core_hurries_if_somebody_waits_and_in_the_end(recorder, monkeypatch, reason, at_end):
+    conversions = Conversions(recorder)
+    window = conversions.next_window()
+    with conversions.ahead():
+        os.kill(conversions._ahead.pid, signal.SIGSTOP)
+        conversion = conversions.start(left_in(recorder.folder), window, reason)
+    if not at_end:
+        monkeypatch.setattr("stepscope.conversions.PATIENCE_S", 0.0)
+        recorder.flush()
+        assert conversion.gives_way == (reason is None)
+    conversions.finish(300)
+    assert not conversion.gives_way
     assert steps_of(read_window(window)) == [5]
     assert not recorder.meta["notes"]
 
 
-def test_more_of_them_than_run_at_once_wait_for_their_turn(tmp_path, monkeypatch):
+def test_more_of_them_than_run_at_once_wait_for_their_turn(recorder, monkeypatch):
     monkeypatch.setattr("stepscope.conversions.AT_ONCE", 1)
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
-    recorder.start()
-    try:
-        conversions = Conversions(recorder)
-        windows, started = [], []
-        for step in (5, 6):
-            windows.append(conversions.next_window())
-            trace = recorder.folder.path / f".{windows[-1].name}.pt.trace.json"
-            TraceBuilder().step(step, 0, 100).write(trace)
-            with conversions.ahead():
-                started.append(conversions._ahead)
-                if step == 5:
-                    os.kill(started[0].pid, signal.SIGSTOP)
-                conversion = conversions.start(trace, windows[-1], None)
-        assert started[1] is None
-        assert conversion.waits
-        assert conversion.running
-        recorder.flush()  # the writer thread looks, and there is no place yet
-        assert conversion.waits
-        os.kill(started[0].pid, signal.SIGCONT)
-        conversions.finish(300)
-    finally:
-        recorder.stop()
+    conversions = Conversions(recorder)
+    windows, started = [], []
+    for step in (5, 6):
+        windows.append(conversions.next_window())
+        trace = left_in(recorder.folder, TraceBuilder().step(step, 0, 100), windows[-1].name)
+        with conversions.ahead():
+            started.append(conversions._ahead)
+            if step == 5:
+                os.kill(started[0].pid, signal.SIGSTOP)
+            conversion = conversions.start(trace, windows[-1], None)
+    assert started[1] is None
+    assert conversion.waits
+    assert conversion.running
+    recorder.flush()  # the writer thread looks, and there is no place yet
+    assert conversion.waits
+    os.kill(started[0].pid, signal.SIGCONT)
+    conversions.finish(300)
     assert [steps_of(read_window(window)) for window in windows] == [[5], [6]]
     assert not list(recorder.folder.path.glob(".0*"))
     assert not recorder.meta["notes"]
 
 
-def test_one_that_somebody_waits_for_does_not_wait_for_its_turn(tmp_path, monkeypatch):
+def test_one_that_somebody_waits_for_does_not_wait_for_its_turn(recorder, monkeypatch):
     monkeypatch.setattr("stepscope.conversions.AT_ONCE", 0)
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
-    recorder.start()
-    try:
-        conversions = Conversions(recorder)
-        window = conversions.next_window()
-        trace = recorder.folder.path / ".000001.pt.trace.json"
-        TraceBuilder().step(5, 0, 100).write(trace)
-        conversion = conversions.start(trace, window, {"why": ON_DEMAND})
-        assert not conversion.waits
-        conversions.finish(300)
-    finally:
-        recorder.stop()
+    conversions = Conversions(recorder)
+    window = conversions.next_window()
+    conversion = conversions.start(left_in(recorder.folder), window, {"why": ON_DEMAND})
+    assert not conversion.waits
+    conversions.finish(300)
     assert steps_of(read_window(window)) == [5]
 
 
 def test_what_waits_when_the_training_ends_is_taken_over(worker):
     traces = []
     for step in (5, 6):
-        traces.append(worker.path / f".00000{step}.pt.trace.json")
-        TraceBuilder().step(step, 0, 100).step(step + 2, 200, 10).write(traces[-1])
+        traces.append(left_in(worker, TraceBuilder().step(step, 0, 100).step(step + 2, 200, 10), f"00000{step}"))
         folder = worker.path / "windows" / f"00000{step}"
         Conversion(traces[-1], folder, {"why": "on_demand"}, [1]).wait_for_turn()
     take_over(worker.path, parent=os.getppid())
@@ -196,21 +189,15 @@ def test_what_waits_when_the_training_ends_is_taken_over(worker):
     assert not list(worker.path.glob(".0*"))
 
 
-def test_one_without_work_is_ended(tmp_path):
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
-    recorder.start()
-    try:
-        conversions = Conversions(recorder)
-        with conversions.ahead():
-            converter = conversions._ahead
-        assert converter.wait(300)
-    finally:
-        recorder.stop()
+def test_one_without_work_is_ended(recorder):
+    conversions = Conversions(recorder)
+    with conversions.ahead():
+        converter = conversions._ahead
+    assert converter.wait(300)
 
 
 def test_what_another_process_had_begun_is_brought_to_its_end(worker):
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).write(trace)
+    trace = left_in(worker)
     text = trace.read_bytes()
     folder = worker.new_window()
     left = folder.with_name(f".{folder.name}.0123abcd.tmp")
@@ -231,28 +218,23 @@ def test_a_file_that_is_no_trace_stays_and_says_so(worker):
     trace = worker.path / ".000001.pt.trace.json"
     trace.write_text("no trace")
     conversion = Conversion(trace, worker.new_window())
-    conversion.begin()
-    assert conversion.wait(300)
-    assert str(trace) in conversion.error()
+    assert str(trace) in done(conversion, Converter(worker.path, gives_way=False)).error()
     assert trace.exists()
     assert worker.windows() == []
 
 
 def test_markers_that_were_no_steps_are_taken_out(worker):
-    trace = worker.path / ".000001.pt.trace.json"
-    builder = TraceBuilder()
-    builder.header["stepscope"] = {"void_markers": [0, 2]}
-    builder.step(5, 0, 10).step(5, 20, 100).step(6, 120, 10).step(6, 140, 100).write(trace)
-    convert(trace, worker.new_window())
+    trace = TraceBuilder().step(5, 0, 10).step(5, 20, 100).step(6, 120, 10).step(6, 140, 100)
+    trace.header["stepscope"] = {"void_markers": [0, 2]}
+    convert(left_in(worker, trace), worker.new_window())
     window = read_window(worker.windows()[0])
     rows = window.events.of_kind(Kind.STEP)
     assert window.events.dur_ns[rows].tolist() == [100_000, 100_000]
 
 
 def test_launches_without_any_device_work_are_noted(worker):
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).launch(10, 5, correlation=1).launch(20, 5, correlation=2).write(trace)
-    convert(trace, worker.new_window())
+    trace = TraceBuilder().step(5, 0, 100).launch(10, 5, correlation=1).launch(20, 5, correlation=2)
+    convert(left_in(worker, trace), worker.new_window())
     notes = read_window(worker.windows()[0]).notes
     (note,) = [note for note in notes if note.code == "requested_but_absent"]
     assert "2 launches" in note.detail
@@ -261,8 +243,7 @@ def test_launches_without_any_device_work_are_noted(worker):
 def test_nothing_is_overwritten(worker):
     folder = worker.new_window()
     folder.mkdir(parents=True)
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).write(trace)
+    trace = left_in(worker)
     with pytest.raises(StepscopeError, match="exists already"):
         convert(trace, folder)
     assert trace.exists()
@@ -274,10 +255,9 @@ def test_the_command_tells_how_it_is_called(capsys):
 
 
 def test_the_child_imports_no_framework(worker):
-    trace = worker.path / ".000001.pt.trace.json"
-    TraceBuilder().step(5, 0, 100).write(trace)
     code = (
         "import sys; from stepscope.convert import main; main(sys.argv[1:]);"
         "sys.exit(any(m in sys.modules for m in ('torch', 'tensorflow', 'tensorboard')))"
     )
-    assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code, str(trace), str(worker.new_window())) == 0
+    command = [sys.executable, "-c", code, str(left_in(worker)), str(worker.new_window())]
+    assert os.spawnv(os.P_WAIT, sys.executable, command) == 0

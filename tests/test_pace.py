@@ -13,14 +13,25 @@ from stepscope.pace import Pace
 
 
 @pytest.fixture
-def orders():
-    """Both ends of the pipe, in a process whose signals are as before afterwards."""
+def orders(monkeypatch):
+    """Both ends of the pipe, in a process whose signals are as before afterwards. It looks when a test has it look, and
+    finds an idle machine unless a test says otherwise."""
+    monkeypatch.setattr(pace, "_WORK_S", 3600.0)
+    monkeypatch.setattr(pace, "_running", lambda: 0)
     handler = signal.getsignal(signal.SIGPROF)
     reads, writes = os.pipe()
     with open(reads, "rb", buffering=0) as reader, open(writes, "wb", buffering=0) as writer:
         yield reader, writer
     signal.setitimer(signal.ITIMER_PROF, 0)
     signal.signal(signal.SIGPROF, handler)
+
+
+def told(orders, line=b"work\n"):
+    reader, writer = orders
+    it = Pace(reader)
+    writer.write(line)
+    assert it.line() == line
+    return it
 
 
 def rests():
@@ -31,12 +42,10 @@ def rests():
 def test_it_rests_until_it_is_told(orders, monkeypatch, by):
     monkeypatch.setattr(pace, "_running", lambda: pace._UNKNOWN)
     monkeypatch.setattr(pace, "_REST_S", 0.0)
-    reader, writer = orders
-    it = Pace(reader)
-    writer.write(b"work\n")
-    assert it.line() == b"work\n"
+    it = told(orders)
     it._look(signal.SIGPROF, None)
     assert rests()
+    writer = orders[1]
     writer.write(b"\n") if by == "a byte" else writer.close()
     it._look(signal.SIGPROF, None)
     assert not rests()
@@ -51,12 +60,8 @@ def test_work_that_comes_while_it_imports_is_kept(orders):
 
 
 def test_a_machine_with_idle_cores_gives_no_reason_to_rest(orders, monkeypatch):
-    monkeypatch.setattr(pace, "_running", lambda: 0)
     monkeypatch.setattr(pace, "_REST_S", 1e9)
-    reader, writer = orders
-    it = Pace(reader)
-    writer.write(b"work\n")
-    assert it.line() == b"work\n"
+    it = told(orders)
     it._look(signal.SIGPROF, None)
     assert rests()  # the next look may find it busy
 
@@ -67,10 +72,7 @@ def test_it_does_nothing_while_all_cores_are_busy_but_not_for_ever(orders, monke
     monkeypatch.setattr(pace, "_running", lambda: next(running))
     waited = []
     monkeypatch.setattr(Pace, "_is_told", lambda self, within_s: waited.append(within_s))
-    reader, writer = orders
-    it = Pace(reader)
-    writer.write(b"work\n")
-    assert it.line() == b"work\n"
+    it = told(orders)
     assert len(waited) == 4 + pace._CALM - 1  # two readings a rest; the last of them finds a core idle
     monkeypatch.setattr(pace, "_running", lambda: cores)
     monkeypatch.setattr(it, "_patient_until", 1e-9)
@@ -81,8 +83,4 @@ def test_it_does_nothing_while_all_cores_are_busy_but_not_for_ever(orders, monke
 def test_work_that_somebody_waits_for_does_not_rest(orders, monkeypatch):
     monkeypatch.setattr(pace, "_running", lambda: pace._UNKNOWN)
     monkeypatch.setattr(pace, "_REST_S", 1e9)
-    reader, writer = orders
-    it = Pace(reader)
-    line = json.dumps({"at_once": True}).encode() + b"\n"  # as ``converter`` tells it
-    writer.write(line)
-    assert it.line() == line
+    told(orders, json.dumps({"at_once": True}).encode() + b"\n")  # as ``converter`` tells it
