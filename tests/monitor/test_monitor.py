@@ -70,12 +70,16 @@ def test_a_pause_takes_no_samples_and_writes_the_ones_before(folder, monkeypatch
     monitor = start_monitor(folder, 100)
     wait_until(lambda: samples(folder))
     monitor.pause()
-    last = None
-    while last != len(samples(folder)):  # what was on its way
-        last = len(samples(folder))
+
+    def has_paused():  # what was on its way has come
+        before = len(samples(folder))
         time.sleep(1.5)
+        return len(samples(folder)) == before
+
+    wait_until(has_paused)
+    count = len(samples(folder))
     monitor.resume()
-    wait_until(lambda: len(samples(folder)) > last)
+    wait_until(lambda: len(samples(folder)) > count)
     monitor.stop()
     counted = {row["metric"] for row in samples(folder)} & {event.metric for event in EVENTS}
     assert counted or {note.code for note in monitor.notes()} == {"cpu_counters_absent"}
