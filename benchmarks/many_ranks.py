@@ -15,7 +15,7 @@ _PHASES = ("input_wait", "forward", "backward", "optimizer")
 
 
 def make_run(path: Path, ranks: int, steps: int, deep_steps: int, kernels: int, seed: int = 0) -> None:
-    """Write a run folder. Every step ends in one all-reduce that waits for the last rank to come.
+    """Write a run folder. Every step ends in one all-reduce that waits for the last rank to come, and the host for it.
 
     Rank 5 computes an eighth longer than the others, rank 17 waits for input in every seventh step, and one rank
     lacks at the end.
@@ -83,14 +83,15 @@ def _window(
     name = np.tile(np.arange(kernels), n)
     reduce_at = start + wait + compute
     names = [f"kernel_{i}" for i in range(kernels)]
-    names += ["cudaLaunchKernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ProfilerStep"]
-    launch, reduce, marker = range(kernels, kernels + 3)
+    names += ["cudaLaunchKernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ProfilerStep", "cudaStreamSynchronize"]
+    launch, reduce, marker, blocked = range(kernels, kernels + 4)
     runs_at, runs_ns = np.concatenate((at, reduce_at)), np.concatenate((dur, start + length - reduce_at))
     runs = len(runs_at)
     parts = [  # ts, dur, lane, name, kind, step
         (start, length, 0, marker, Kind.STEP, np.arange(first, first + n)),
         (runs_at - 8_000, np.full(runs, 4_000), 0, launch, Kind.LAUNCH, NONE),
         (runs_at, runs_ns, 1, np.concatenate((name, np.full(n, reduce))), Kind.KERNEL, NONE),
+        (reduce_at - 4_000, start + length - reduce_at + 4_000, 0, blocked, Kind.SYNC, NONE),
     ]
     columns = {
         c: np.concatenate([np.broadcast_to(part[i], len(part[0])) for part in parts])
@@ -98,7 +99,7 @@ def _window(
     }
     columns["kind"] = np.where(columns["name"] == reduce, Kind.COLLECTIVE, columns["kind"])
     ids = np.arange(runs)
-    columns["correlation"] = np.concatenate((np.full(n, NONE), ids, ids))
+    columns["correlation"] = np.concatenate((np.full(n, NONE), ids, ids, np.full(n, NONE)))
     columns["device"] = np.where(columns["lane"] == 1, 0, NONE)
     columns["stream"] = np.where(columns["lane"] == 1, 7, NONE)
     lanes = [Lane("thread", "main", "1", "1"), Lane("stream", "stream 7", "0", "7", device=0, stream=7)]

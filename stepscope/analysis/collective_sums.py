@@ -80,7 +80,8 @@ class Collective:
             neither, so that all work launched behind it may wait; the slack is at least this. `operations`: those of
             MegaScale. The weakest of these, if they differ; null if no slack is known
         stall_ns: time in which something waited for a collective: the parts of the runs beyond their slack; of
-            MegaScale the durations of its send, send-done, recv and recv-done. With `calls` and `order` at most this
+            MegaScale the durations of its send, send-done, recv and recv-done. With `calls` and `order` at most this,
+            but for waits of the host that no record shows, as where it asks whether the collective has ended
         in_slack: runs that took no longer than their slack; null if no slack is known
         needed_algbw_bytes_per_s: algorithm bandwidth that would hide the collective: bytes / slack over the runs that
             took longer than their slack, over all where none did; null where these have no slack at all
