@@ -113,6 +113,8 @@ class _Reader:
 
     def read(self, plane: Plane) -> None:
         """Append the events of a plane."""
+        shared = [stat for stats in (plane.stats, *plane.event_stats.values()) for stat in stats]
+        self._note_values(sum(stat.not_finite for stat in shared))
         first_lane = len(self._lanes)
         self._lanes += [_lane(plane, line, first_lane + i) for i, line in enumerate(plane.lines)]
         origins = np.array([self._origin_ns(line) for line in plane.lines], np.int64)
@@ -190,7 +192,13 @@ class _Reader:
         }
         columns = {column: values[keep] for column, values in columns.items()}
         columns["args"] = stats.args(keep, raw.metadata_id, memory | is_user_root, self._args)
+        self._note_values(stats.not_finite(keep))
         return columns
+
+    def _note_values(self, count: int) -> None:
+        self._notes.add(
+            "unusable_value", "Values of events and devices are NaN or infinite; they were left out.", count
+        )
 
     def _good(self, raw: RawEvents, ts: np.ndarray) -> np.ndarray:
         bad_time = ~raw.damaged & (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -62,6 +61,13 @@ class StatTable:
             out[self._event[rows]] = table[code]
         return out
 
+    def not_finite(self, rows: np.ndarray) -> int:
+        """How many stats of these events are NaN or infinite."""
+        wanted = np.zeros(self._events, bool)
+        wanted[rows] = True
+        numbers = np.flatnonzero((self._kind == _DOUBLE) & wanted[self._event])
+        return int(np.count_nonzero(~np.isfinite(self._value[numbers].view(np.float64))))
+
     def args(self, rows: np.ndarray, metadata_id: np.ndarray, whole: np.ndarray, known: dict[str, int]) -> np.ndarray:
         """Index of each event's JSON object in ``known`` (extended here), ``NONE`` without any, int32.
 
@@ -106,10 +112,8 @@ class StatTable:
             args[name] = group_size(stat.value) if name == COLLECTIVE_INFO else self._plane.value(stat)
         for row in stats.tolist():
             args[self._stat_name(int(self._id[row]))] = self._plain(row)
-        finite = {
-            k: v for k, v in args.items() if v is not None and not (isinstance(v, float) and not math.isfinite(v))
-        }
-        return json.dumps(finite, separators=(",", ":"), ensure_ascii=False) if finite else ""
+        told = {k: v for k, v in args.items() if v is not None}
+        return json.dumps(told, separators=(",", ":"), ensure_ascii=False) if told else ""
 
     def _stat_name(self, number: int) -> str:
         return self._plane.stat_names.get(number) or f"stat {number}"

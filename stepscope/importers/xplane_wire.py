@@ -8,6 +8,7 @@ decoded in numpy (``xplane_events``).
 
 from __future__ import annotations
 
+import math
 import struct
 from array import array
 from dataclasses import dataclass, field
@@ -38,6 +39,11 @@ class Stat:
     kind: int = 0
     value: int | float | bytes = 0
 
+    @property
+    def not_finite(self) -> bool:
+        """Whether it is NaN or infinite."""
+        return isinstance(self.value, float) and not math.isfinite(self.value)
+
 
 @dataclass
 class Plane:
@@ -58,12 +64,12 @@ class Plane:
         return None
 
     def value(self, stat: Stat) -> int | float | str | None:
-        """A stat's value as plain data; bytes (serialised programs) are None."""
+        """A stat's value as plain data; bytes (serialised programs), NaN and infinity are None."""
         if stat.kind == 7:
             return self.stat_names.get(int(stat.value), "")
         if stat.kind == 5:
             return stat.value.decode("utf-8", "replace") if isinstance(stat.value, bytes) else None
-        return None if stat.kind == 6 or isinstance(stat.value, bytes) else stat.value
+        return None if stat.kind == 6 or isinstance(stat.value, bytes) or stat.not_finite else stat.value
 
 
 @dataclass

@@ -185,6 +185,18 @@ def test_events_without_a_time_of_their_own_are_counted(tmp_path: Path) -> None:
     assert codes(window) == {"invalid_timestamp": 1, "invalid_duration": 1, "rank_unknown": 1}
 
 
+def test_values_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
+    nan, infinity = float("nan"), float("inf")
+    plane = PlaneBuilder("/device:GPU:0", clock_rate=nan, core_count=108).line(13, "Stream #13")
+    plane.event("fusion", 0, 1_000_000, flops=infinity, bytes_accessed=4)
+    plane.event("fusion", 2_000_000, 1_000_000, flops=nan, occupancy=0.5).about("fusion", cost=-infinity, group=1)
+    window = load(tmp_path, xspace(environment(), plane))
+    args = [window.events.args_of(row) for row in range(len(window.events))]
+    assert args == [{"group": 1, "bytes_accessed": 4}, {"group": 1, "occupancy": 0.5}]
+    assert (window.devices[0].sm_count, window.devices[0].properties) == (108, {})
+    assert codes(window)["unusable_value"] == 4
+
+
 def test_a_damaged_event_costs_only_itself(tmp_path: Path) -> None:
     plane = PlaneBuilder("/host:CPU").line(1, "a").event("op", 0, 9_000)
     plane.raw_event(member(1, 1) + varint(4 << 3 | 2) + varint(200) + b"short")
