@@ -12,6 +12,12 @@ _ADVICE = {
     "DtoD": "Avoid copies inside the device: in-place operators, views instead of cat, clone and contiguous.",
     "PtoP": "Overlap the exchange between devices with computation.",
 }
+_WAY = {
+    "HtoD": "from host to device",
+    "DtoH": "from device to host",
+    "DtoD": "inside a device",
+    "PtoP": "from device to device",
+}
 
 
 def exposed_copies(case: Case) -> Finding | None:
@@ -41,7 +47,7 @@ def exposed_copies(case: Case) -> Finding | None:
         rule="exposed_copies",
         severity=severity(ratio, case.limits.copies_warning, case.limits.copies_critical),
         message=f"Copies that no computation hides take {fmt.percent(ratio)} of the {basis.what}, most of them "
-        f"{most}: {about['count']:,} copies{size}.",
+        f"{_WAY.get(most, most)}: {about['count']:,} copies{size}.",
         evidence={"exposed_copies_ns": lost_ns, **{f"{kind}_ns": copies[kind]["time_ns"] for kind in ordered}},
         fix=[_ADVICE[kind] for kind in ordered[:2] if kind in _ADVICE] or ["Overlap copies with computation."],
         gain=basis.gain(lost_ns, f"time of copies without any kernel / {basis.what}"),

@@ -93,7 +93,7 @@ class CollectiveTable(EventRows):
                 (
                     Column(
                         "needed_algbw_bytes_per_s",
-                        "Needed algorithm",
+                        "Needed bandwidth",
                         "bytes_per_s",
                         "Message / slack.",
                         shown=not on_bus,
@@ -103,7 +103,7 @@ class CollectiveTable(EventRows):
                 (
                     Column(
                         "needed_busbw_bytes_per_s",
-                        "Needed bus",
+                        "Needed bus bandwidth",
                         "bytes_per_s",
                         "The same as bus bandwidth.",
                         spare=3,
@@ -158,8 +158,8 @@ class CollectiveTable(EventRows):
                 column("bytes_known", "Bytes known", "count", shown=False),
                 column("algbw_bytes_per_s", "Algorithm bandwidth", "bytes_per_s", shown=not on_bus),
                 column("busbw_bytes_per_s", "Bus bandwidth", "bytes_per_s"),
-                column("needed_algbw_bytes_per_s", "Needed algorithm", "bytes_per_s", shown=not on_bus),
-                column("needed_busbw_bytes_per_s", "Needed bus", "bytes_per_s"),
+                column("needed_algbw_bytes_per_s", "Needed bandwidth", "bytes_per_s", shown=not on_bus),
+                column("needed_busbw_bytes_per_s", "Needed bus bandwidth", "bytes_per_s"),
             ],
             first_rows(self._rows, of, len(groups)),
             "total_ns",

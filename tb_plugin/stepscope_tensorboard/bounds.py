@@ -44,7 +44,12 @@ _NESTED_LISTS = {
     "idle": (("devices", "device_count", 10_000), ("streams", "stream_count", 10_000)),
 }
 #: Lists with shares of the time of all entries, and whose time that is; those that are cut off count, too.
-_SHARED = {"operators": "host_self_ns", "hlo_operations": "self_ns", "modules": "forward_device_self_ns"}
+_SHARED = {
+    "operators": ("operators", "host_self_ns"),
+    "operators_on_devices": ("operators", "device_self_ns"),
+    "hlo_operations": ("hlo_operations", "self_ns"),
+    "modules": ("modules", "forward_device_self_ns"),
+}
 #: Memory: allocators, points of all their curves together, and bytes of all their lists together.
 _ALLOCATORS = 8
 _CURVE_POINTS = 800
@@ -63,7 +68,9 @@ def bounded(worker: Mapping[str, Any], origin_ns: int) -> dict[str, Any]:
     """
     about = dict(worker)
     about["list_ns"] = {
-        name: sum(row.get(field) or 0 for row in rows) for name, field in _SHARED.items() if (rows := worker.get(name))
+        name: sum(row.get(field) or 0 for row in rows)
+        for name, (of, field) in _SHARED.items()
+        if (rows := worker.get(of))
     }
     for name, (total, most_bytes) in _LISTS.items():
         _cut(about, name, total, most_bytes)

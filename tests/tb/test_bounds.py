@@ -78,7 +78,7 @@ def test_shares_are_of_the_time_of_all_entries_also_of_those_cut_off() -> None:
     rows = [{"name": f"{LONG}{i}", "host_self_ns": 10 if i else None} for i in range(1000)]
     about = bounded({"operators": rows, "modules": None}, 0)
     assert len(about["operators"]) < 1000
-    assert about["list_ns"] == {"operators": 9990}
+    assert about["list_ns"] == {"operators": 9990, "operators_on_devices": 0}
 
 
 def test_short_lists_stay_whole_and_what_was_not_measured_stays_null() -> None:

@@ -15,3 +15,7 @@ const isAmd = (worker: WorkerSummary) =>
 /** A text about the GPUs of a worker, in the words of their maker. */
 export const worded = (text: string, worker: WorkerSummary): string =>
   isAmd(worker) ? WORDS.reduce((said, [from, to]) => said.replace(from, to), text) : text;
+
+/** That the allocator counts the GPUs differently than the device work, as on ROCm; null where both agree. */
+export const numberingNote = (worker: WorkerSummary): string | null =>
+  worker.quality?.find((note) => note.code === "device_numbering")?.detail ?? null;

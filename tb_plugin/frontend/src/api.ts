@@ -186,6 +186,7 @@ export interface IdleRow {
   host_wait_ns: number;
   kernel_wait_ns: number;
   other_ns: number;
+  unlaunched_ns: number; // of other_ns
 }
 
 export interface Idle {
@@ -409,7 +410,8 @@ export interface WorkerSummary {
   device_counters: DeviceCounters | null;
   idle: Idle | null;
   operator_modes: Record<string, number | null> | null;
-  list_ns: { operators?: number; hlo_operations?: number; modules?: number }; // of all entries, those cut off too
+  /** Times of all entries, those cut off too. */
+  list_ns: { operators?: number; operators_on_devices?: number; hlo_operations?: number; modules?: number };
   hlo_operations: HloOperationRow[] | null;
   hlo_operation_count: number | null;
   precision_ns: Record<string, number | null> | null;

@@ -43,7 +43,9 @@ export const DEFINITIONS = {
   hostWait:
     "Gaps that ended with work whose launch call began after the gap did: the host was late. Fewer and larger kernels, CUDA graphs or compilation help; so does less Python, less synchronisation and a faster input.",
   kernelWait: "Other gaps below 30 µs: the usual delay between two kernels of a queue. Fusing small kernels helps.",
-  otherWait: "All other gaps: waiting for another stream or device, or the launch is not in the trace.",
+  otherWait: "All other gaps: waiting for another stream or device.",
+  unlaunched:
+    "Gaps of 30 µs or more that ended with work whose launch call is not in the trace: what they waited for is not known.",
   precision:
     "Time of compute kernels by the precision of their arithmetic, as the types in the kernel's name tell, else the input types of its operator. The parts sum to all time of compute kernels.",
   exposed:

@@ -14,7 +14,7 @@ import { eachRun } from "../src/timeline/draw-curves";
 import { fit, isolated } from "../src/timeline/text";
 import { sortRows } from "../src/ui/table";
 import { filterChoices } from "../src/ui/picker";
-import { byteStep } from "../src/charts/memory";
+import { byteMark, byteStep } from "../src/charts/memory";
 import { coverageText, deviceText, versionText } from "../src/tabs/facts";
 import { refusals } from "../src/tabs/notes";
 
@@ -168,7 +168,12 @@ test("how much was seen in depth, by the numbers of the steps", () => {
 });
 
 test("axes of memory have round binary steps", () => {
-  assert.equal(byteStep(2 * 2 ** 30), 1024 * 2 ** 20);
-  assert.equal(byteStep(700 * 2 ** 20), 200 * 2 ** 20);
+  assert.equal(byteStep(2 * 2 ** 30), 512 * 2 ** 20);
+  assert.equal(byteStep(700 * 2 ** 20), 256 * 2 ** 20);
+  assert.deepEqual(
+    [0.5, 1, 1.5].map((gib) => byteMark(gib * 2 ** 30)),
+    ["512 MiB", "1 GiB", "1.5 GiB"],
+  );
+  assert.equal(byteMark(100 * 2 ** 20), "100 MiB");
   assert.equal(byteStep(16), 5);
 });

@@ -6,12 +6,21 @@ import { SERIES_COLORS, type Theme } from "../palette";
 import { niceStep, tickLabel } from "../timeline/ruler";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
 
-/** A round number of bytes, in binary units, that divides an axis up to `most` into about four. */
+/**
+ * A round number of bytes, in binary units, that divides an axis up to `most` into about four. Above 100 of a unit
+ * it is a power of two, so that the marks are round in the next unit as well.
+ */
 export function byteStep(most: number): number {
   const rough = Math.max(most, 4) / 4;
   const unit = 1024 ** Math.floor(Math.log2(rough) / 10);
-  const step = [1, 2, 5, 10, 20, 50, 100, 200, 250, 500].find((n) => n * unit >= rough);
+  const step = [1, 2, 5, 10, 20, 50, 100, 128, 256, 512].find((n) => n * unit >= rough);
   return (step ?? 1024) * unit;
+}
+
+/** "1.5 GiB" for a mark of an axis. */
+export function byteMark(n: number): string {
+  const text = bytes(n);
+  return text.includes(".") ? text.replace(/\.?0+ /, " ") : text;
 }
 
 export function memoryOption(memory: MemoryRow, theme: Theme): Option {
@@ -63,7 +72,7 @@ export function memoryOption(memory: MemoryRow, theme: Theme): Option {
       axisLabel: {
         color: colors.faint,
         fontSize: 11,
-        formatter: (n: number) => (n === 0 ? "0" : bytes(n).replace(/\.0+(?= )/, "")),
+        formatter: (n: number) => (n === 0 ? "0" : byteMark(n)),
       },
     }),
     series: [

@@ -4,7 +4,7 @@ import { bytes, count } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
 import type { CourseAnswer } from "../xla/requests";
 import { axis, baseOption, CHART_COLORS, tooltipOption, type Option } from "./echarts";
-import { byteStep } from "./memory";
+import { byteMark, byteStep } from "./memory";
 
 /** `at`: the chosen position, which a line marks. The axis counts instructions from 1, as the page does. */
 export function programMemoryOption(answer: CourseAnswer, at: number, theme: Theme): Option {
@@ -49,7 +49,7 @@ export function programMemoryOption(answer: CourseAnswer, at: number, theme: The
       axisLabel: {
         color: colors.faint,
         fontSize: 11,
-        formatter: (n: number) => (n === 0 ? "0" : bytes(n).replace(/\.0+(?= )/, "")),
+        formatter: (n: number) => (n === 0 ? "0" : byteMark(n)),
       },
     }),
     series: [

@@ -112,7 +112,8 @@ function Metadata({ metadata }: { metadata: Record<string, unknown> | null }): J
 
 function devicesOf(worker: WorkerSummary): string {
   if (worker.devices && worker.devices.length > 0) return deviceText(worker.devices);
-  const used = worker.gpu?.length ?? 0;
+  const allocators = (worker.memory ?? []).filter((row) => row.device !== null);
+  const used = worker.gpu?.length || new Set(allocators.map((row) => row.device)).size;
   return used > 0 ? `${plural(used, "GPU")}, model not told` : "CPU only";
 }
 

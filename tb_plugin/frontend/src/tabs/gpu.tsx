@@ -204,7 +204,8 @@ const IDLE_PARTS = [
   { key: "busy_ns", label: "Busy", title: "Kernels, collectives, copies or fills ran.", color: "kernel" },
   { key: "host_wait_ns", label: "Waiting for the host", title: DEFINITIONS.hostWait, color: "cpu" },
   { key: "kernel_wait_ns", label: "Between kernels", title: DEFINITIONS.kernelWait, color: "memcpy" },
-  { key: "other_ns", label: "Waiting for other work", title: DEFINITIONS.otherWait, color: "other" },
+  { key: "other_ns", label: "Waiting for other work", title: DEFINITIONS.otherWait, color: "communication" },
+  { key: "unlaunched_ns", label: "Launch not in the trace", title: DEFINITIONS.unlaunched, color: "other" },
 ] as const;
 
 /** Nothing where no device ran anything. */
@@ -215,7 +216,7 @@ export function IdleTime({ idle }: { idle: Idle | null }): JSX.Element | null {
   const span = sum("span_ns");
   const colors = ACTIVITY_COLORS[theme.value];
   const parts = IDLE_PARTS.map(({ key, color, ...rest }) => {
-    const ns = sum(key);
+    const ns = sum(key) - (key === "other_ns" ? sum("unlaunched_ns") : 0);
     return { key, ...rest, ns, ratio: span > 0 ? ns / span : 0, color: colors[color] };
   });
   return (

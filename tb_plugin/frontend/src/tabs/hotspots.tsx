@@ -68,7 +68,7 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
       {view === "hlo" ? (
         <HloOperations rows={worker.hlo_operations ?? []} total={worker.list_ns.hlo_operations ?? 0} />
       ) : view === "operators" ? (
-        <Operators rows={worker.operators ?? []} total={worker.list_ns.operators ?? 0} />
+        <Operators rows={worker.operators ?? []} of={worker.list_ns} />
       ) : view === "annotations" ? (
         <Annotations rows={worker.annotations ?? []} />
       ) : sampled.length > 0 ? (
@@ -92,8 +92,8 @@ const NONE: Record<HotList, string> = {
   annotations: "The code names no regions: stepscope.annotate does",
 };
 
-function Operators({ rows, total }: { rows: OperatorRow[]; total: number }): JSX.Element {
-  const columns = useMemo(() => operatorColumns(rows, total), [rows, total]);
+function Operators({ rows, of }: { rows: OperatorRow[]; of: WorkerSummary["list_ns"] }): JSX.Element {
+  const columns = useMemo(() => operatorColumns(rows, of), [rows, of]);
   const onDevice = rows.some((row) => row.device_total_ns !== null && row.device_total_ns > 0);
   return (
     <Table
@@ -108,9 +108,12 @@ function Operators({ rows, total }: { rows: OperatorRow[]; total: number }): JSX
   );
 }
 
-/** `total`: the self time of all operators, listed or not; so for modules. */
-function operatorColumns(rows: OperatorRow[], total: number): Column[] {
-  const share = (i: number) => (total > 0 && rows[i].host_self_ns !== null ? rows[i].host_self_ns / total : null);
+const ratioOf = (ns: number | null, total = 0) => (total > 0 && ns !== null ? ns / total : null);
+
+/** `of`: the self times of all operators, listed or not. */
+function operatorColumns(rows: OperatorRow[], of: WorkerSummary["list_ns"]): Column[] {
+  const share = (i: number) => ratioOf(rows[i].host_self_ns, of.operators);
+  const deviceShare = (i: number) => ratioOf(rows[i].device_self_ns, of.operators_on_devices);
   const mean = (i: number) => {
     const ns = rows[i].host_total_ns;
     return ns === null || rows[i].count === 0 ? null : ns / rows[i].count;
@@ -139,6 +142,14 @@ function operatorColumns(rows: OperatorRow[], total: number): Column[] {
     ...(rows.some((row) => row.device_total_ns !== null)
       ? [
           time("device-self", "Device self", DEFINITIONS.deviceSelf, (i) => rows[i].device_self_ns),
+          {
+            key: "device-share",
+            label: "Device share",
+            title: "Device self time, divided by that of all operators.",
+            numeric: true,
+            value: deviceShare,
+            cell: (i: number) => <Meter ratio={deviceShare(i)} />,
+          },
           time("device-total", "Device total", DEFINITIONS.deviceTotal, (i) => rows[i].device_total_ns),
         ]
       : []),

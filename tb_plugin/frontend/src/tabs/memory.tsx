@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { numberingNote } from "../amd";
 import type { MemoryRow, WorkerSummary } from "../api";
 import { Chart } from "../charts/echarts";
 import { memoryOption } from "../charts/memory";
@@ -36,7 +37,14 @@ export function Memory({ worker }: { worker: WorkerSummary }): JSX.Element | nul
     <Card
       title="Memory"
       definition={DEFINITIONS.memory}
-      basis={total > rows.length && `The first ${rows.length} of ${count(total)} allocators`}
+      basis={
+        [
+          total > rows.length && `The first ${rows.length} of ${count(total)} allocators.`,
+          memory.device !== null && numberingNote(worker),
+        ]
+          .filter(Boolean)
+          .join(" ") || false
+      }
       data={() => curveData(memory)}
       actions={
         order.length > MOST_BUTTONS ? (

@@ -6,6 +6,7 @@ import { DEFINITIONS } from "../definitions";
 import { count } from "../format";
 
 const MOST_NAMED = 5; // fields that a note weakens
+const NEARLY_ALL = 20; // of about 30
 
 export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.Element {
   const quality = props.worker.quality ?? [];
@@ -59,6 +60,12 @@ export function Notes(props: { worker: WorkerSummary; refused: unknown }): JSX.E
 function Weakens({ fields }: { fields: readonly string[] }): JSX.Element | null {
   if (fields.length === 0) return null;
   const more = fields.length - MOST_NAMED;
+  if (fields.length >= NEARLY_ALL)
+    return (
+      <span class="faint" title={fields.join(", ")}>
+        {" Weakens nearly all numbers."}
+      </span>
+    );
   return (
     <span class="faint" title={fields.join(", ")}>
       {` Weakens: ${fields.slice(0, MOST_NAMED).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}.`}

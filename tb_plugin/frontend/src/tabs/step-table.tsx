@@ -115,7 +115,7 @@ function columnsOf(pages: StepPages, by: By, parts: readonly Part[]): Column[] {
       value: (row) => read(row, (page, i) => page.start[i]),
       cell: (row) => `${((read(row, (page, i) => page.start[i]) ?? 0) / 1e9).toFixed(3)} s`,
     },
-    time("duration", "Duration (ms)", DEFINITIONS.stepDuration, (page, i) => page.duration[i]),
+    time("duration", "Duration", DEFINITIONS.stepDuration, (page, i) => page.duration[i]),
     time("host", "Host", DEFINITIONS.stepHost, (page, i) => page.host[i]),
     ...parts.map((part) =>
       time(

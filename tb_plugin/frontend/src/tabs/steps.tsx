@@ -10,7 +10,7 @@ import { getBars, type Chosen, type StatisticsAnswer } from "../dashboard/reques
 import type { Range } from "../dashboard/view";
 import { summary } from "../data";
 import { DEFINITIONS } from "../definitions";
-import { count, duration, exact, plural } from "../format";
+import { count, digits, duration, exact, plural } from "../format";
 import type { Area } from "../hash";
 import { adjust, adjustDashboard, nav, theme } from "../state";
 import { howToMark } from "../steps";
@@ -41,7 +41,11 @@ export function StepsTab(): JSX.Element {
           (answer.coverage?.steps ?? 0) > 0 ? (
             <Breakdown answer={answer} />
           ) : (
-            <Problem title="No steps were seen" detail={howToMark(answer.worker.framework)} quiet />
+            <Problem
+              title="No steps were seen"
+              detail={howToMark(answer.worker.framework, answer.worker.inference !== null)}
+              quiet
+            />
           )
         }
       </Await>
@@ -184,6 +188,7 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
             <h3>{range ? "Selected steps" : "Steps"}</h3>
             <span class="card-note">
               {plural(statistics.steps, "step")}
+              {", times in ms"}
               {statistics.steps > 1 && ". Click one to compare it with the usual one."}
             </span>
           </div>
@@ -334,7 +339,7 @@ function Slowest({ found, onStep }: { found: StatisticsAnswer; onStep: (step: nu
       <button type="button" class="text-link" title="Compare it with the usual step" onClick={() => onStep(step.index)}>
         step {nameOf(step.id, step.label, step.index)}
       </button>{" "}
-      with <span title={exact(step.ns)}>{duration(step.ns)}</span>, {(step.ns / step.median_ns).toFixed(2)} × the median
+      with <span title={exact(step.ns)}>{duration(step.ns)}</span>, {digits(step.ns / step.median_ns)} × the median
       {step.part && (
         <span title={`${label}: ${exact(step.part.more_ns)} above its median`}>
           : {label} takes {duration(step.part.more_ns)} more than usual

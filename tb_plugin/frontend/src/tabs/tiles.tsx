@@ -1,6 +1,7 @@
 // The large numbers on top of the Summary tab.
 
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
+import { numberingNote } from "../amd";
 import type { GpuSummary, MemoryRow, OverviewAnswer, SummaryAnswer, WorkerSummary } from "../api";
 import { shown } from "../data";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
@@ -8,36 +9,35 @@ import { bytes, count, DASH, digits, duration, exact, percent, plural } from "..
 import { ACTIVITIES, PHASES } from "../kinds";
 import { sharesOf, stepName } from "../steps";
 import { allocatorName } from "./memory";
+import { RequestTiles } from "./request-tiles";
+import { Tile } from "./tile";
 
-interface TileProps {
-  label: string;
-  value: string;
-  hint: string;
-  note?: ComponentChildren;
-  testId: string;
-  raw?: number | null; // the exact value, for who reads the page by program
-}
-
-function Tile({ label, value, hint, note, testId, raw }: TileProps): JSX.Element {
+export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: OverviewAnswer | null }): JSX.Element {
+  const { worker } = answer;
   return (
-    <div class="tile" title={hint}>
-      <div class="tile-label">{label}</div>
-      <div class={`tile-value${value === DASH ? " none" : ""}`} data-testid={testId} data-value={raw ?? undefined}>
-        {value}
-      </div>
-      <div class="tile-note">{note ?? " "}</div>
+    <div class="tiles">
+      {worker.inference && <RequestTiles data={worker.inference} />}
+      {!isServing(worker) && <StepTiles answer={answer} steps={all} />}
+      <GpuTiles gpus={worker.gpu ?? []} />
+      <ExposedCommunication worker={worker} />
+      <InputWait worker={worker} phased={answer.coverage?.phased_steps ?? 0} />
+      <PeakMemory worker={worker} />
+      <Cost worker={worker} />
     </div>
   );
 }
 
-export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: OverviewAnswer | null }): JSX.Element {
+/** Requests and no steps: what is told of steps would be dashes only. */
+const isServing = (worker: WorkerSummary) => worker.inference !== null && !worker.step_count;
+
+function StepTiles({ answer, steps: all }: { answer: SummaryAnswer; steps: OverviewAnswer | null }): JSX.Element {
   const { worker, step_time_ns: time } = answer;
   const n = worker.step_count;
   const timed = time?.count ?? 0; // complete steps only: how long a cut one would have been is not known
   const stepHint = (text: string, ns: number | null | undefined) =>
     ns == null ? NOT_MEASURED : `${text}\nExactly ${exact(ns)}, over ${plural(timed, "complete step")}.`;
   return (
-    <div class="tiles">
+    <>
       <Tile
         label="Step time, median"
         value={duration(time?.p50)}
@@ -69,22 +69,18 @@ export function Tiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Ov
         hint={DEFINITIONS.stepCount}
         testId="step-count"
       />
-      <GpuTiles gpus={worker.gpu ?? []} />
-      <ExposedCommunication worker={worker} />
-      <InputWait worker={worker} phased={answer.coverage?.phased_steps ?? 0} />
-      <PeakMemory worker={worker} />
-      <Cost worker={worker} />
-    </div>
+    </>
   );
 }
 
 /** Whether a trace of another tool is shown, which tells less than stepscope's hooks. */
 const isTrace = () => shown.value.worker !== null && shown.value.worker.source !== "recording";
 
-/** Samples a second, where the batch size is known; of a trace without it the list of what is not measured tells. */
+/** Samples a second, where the batch size is known; without it nothing where requests are told instead, and of a trace,
+ * where the list of what is not measured tells. */
 function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   const rate = worker.throughput;
-  if (!rate && isTrace()) return null;
+  if (!rate && (isTrace() || worker.inference)) return null;
   return (
     <Tile
       label={rate ? "Throughput, samples" : "Throughput"}
@@ -105,10 +101,11 @@ function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   );
 }
 
-function InputWait({ worker, phased }: { worker: WorkerSummary; phased: number }): JSX.Element {
+function InputWait({ worker, phased }: { worker: WorkerSummary; phased: number }): JSX.Element | null {
   const wait = worker.phase_total_ns?.input_wait ?? null;
   const total = sharesOf(worker.phase_total_ns, PHASES).total_ns;
   const ratio = wait !== null && total > 0 ? wait / total : null;
+  if (ratio === null && worker.inference) return null; // requests come as they come
   return (
     <Tile
       label="Input wait"
@@ -154,13 +151,15 @@ function PeakMemory({ worker }: { worker: WorkerSummary }): JSX.Element | null {
   const devices = rows.filter((row) => row.device !== null);
   const [peak] = [...(devices.length > 0 ? devices : rows)].sort((a, b) => b.peak_bytes - a.peak_bytes);
   if (!peak) return null;
+  const numbering = numberingNote(worker);
+  const place = numbering && devices.length === 1 ? "GPU" : `GPU ${peak.device}`; // its number would be another GPU's
   return (
     <Tile
-      label={peak.device === null ? "Peak memory, host" : `Peak memory, GPU ${peak.device}`}
+      label={`Peak memory, ${peak.device === null ? "host" : place}`}
       value={bytes(peak.peak_bytes)}
       raw={peak.peak_bytes}
       note={peakNote(peak, worker)}
-      hint={`${DEFINITIONS.memoryPeak}\nOf ${allocatorName(peak)}: exactly ${count(peak.peak_bytes)} bytes${peak.is_absolute ? "" : ", a lower bound: the capture tells changes only"}.`}
+      hint={`${DEFINITIONS.memoryPeak}\nOf ${allocatorName(peak)}: exactly ${count(peak.peak_bytes)} bytes${peak.is_absolute ? "" : ", a lower bound: the capture tells changes only"}.${numbering ? `\n${numbering}` : ""}`}
       testId="peak-memory"
     />
   );

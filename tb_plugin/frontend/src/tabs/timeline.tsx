@@ -2,6 +2,7 @@
 
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { shown } from "../data";
 import { Help } from "../timeline/help";
 import type { KeyTargets } from "../timeline/input";
 import { FILTER_FIELD } from "../timeline/lane-filter";
@@ -38,10 +39,23 @@ export function TimelineTab(): JSX.Element {
         {(answer) =>
           answer.lanes.length === 0 ? (
             <div class="state" data-testid="no-events">
-              <p class="state-title">No events yet</p>
-              <p class="state-detail">
-                Steps and phases appear here once the training runs, operators and kernels with the first deep window.
-              </p>
+              {shown.value.worker?.source === "recording" ? (
+                <>
+                  <p class="state-title">No events yet</p>
+                  <p class="state-detail">
+                    Steps and phases appear here once the training runs, operators and kernels with the first deep
+                    window.
+                  </p>
+                </>
+              ) : (
+                <>
+                  <p class="state-title">The file holds no events</p>
+                  <p class="state-detail">
+                    Nothing ran while it was recorded, or its events were lost: record it again. The Data tab tells what
+                    was found in it.
+                  </p>
+                </>
+              )}
             </div>
           ) : (
             <>
