@@ -7,13 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.groups import Groups
+from stepscope.analysis.order import coded
 from stepscope.analysis.select import host_rows
 from stepscope.schema import Events, Kind
+
+#: Names that are listed: a region with a number in its name has one for each run of it.
+MOST_NAMES = 1000
 
 
 @dataclass(frozen=True)
 class Annotation:
     """All regions of one name.
+
+    The 1,000 with the largest totals are listed; ``annotation_count`` tells how many there are, and
+    ``annotations_others`` what the others add up to.
 
     Metrics:
         name: the region
@@ -36,18 +43,53 @@ class Annotation:
     max_ns: int
 
 
-def annotation_times(live: Events, deep: Events) -> list[Annotation]:
-    """One entry a name, the largest total first.
+@dataclass(frozen=True)
+class OtherAnnotations:
+    """All regions whose names are not among those listed, null where all are.
+
+    Metrics:
+        names: how many names they have
+        count: how many regions there are
+        total_ns: sum of their durations on the host
+        min_ns: the shortest
+        p50_ns: median duration, by nearest rank
+        p90_ns: 90th percentile, by nearest rank
+        p99_ns: 99th percentile, by nearest rank
+        max_ns: the longest
+    """
+
+    names: int
+    count: int
+    total_ns: int
+    min_ns: int
+    p50_ns: int
+    p90_ns: int
+    p99_ns: int
+    max_ns: int
+
+
+def annotation_times(live: Events, deep: Events) -> tuple[list[Annotation], OtherAnnotations | None]:
+    """One entry a name, the largest total first, and what those that are left out add up to.
 
     A name that the always-on stream has is taken from there alone: the deep windows show the same regions.
     """
-    found = []
+    names: list[str] = []
+    name_of: list[np.ndarray] = []  # of each region its place in names
+    durations: list[np.ndarray] = []
     for events, rows in zip((live, deep), annotation_rows(live, deep), strict=True):
-        groups = Groups(events.name[rows])
-        names = [events.names[name] for name in groups.keys.tolist()]
-        columns = annotation_sums(groups, events.dur_ns[rows]).values()
-        found += [Annotation(*row) for row in zip(names, *columns, strict=True)]
-    return sorted(found, key=lambda a: (-a.total_ns, a.name))
+        keys, code = coded(events.name[rows])
+        name_of.append(code + len(names))
+        names += [events.names[name] for name in keys.tolist()]
+        durations.append(events.dur_ns[rows])
+    groups, dur_ns = Groups(np.concatenate(name_of)), np.concatenate(durations)
+    total = groups.sum(dur_ns).tolist()
+    order = sorted(range(len(names)), key=lambda i: (-total[i], names[i]))
+    listed, left = order[:MOST_NAMES], order[MOST_NAMES:]
+    place = np.full(len(names), len(listed), np.int64)
+    place[listed] = np.arange(len(listed))
+    sums = list(zip(*annotation_sums(Groups(place[groups.of]), dur_ns).values(), strict=True))
+    others = OtherAnnotations(len(left), *sums[-1]) if left else None
+    return [Annotation(names[i], *row) for i, row in zip(listed, sums, strict=False)], others
 
 
 def annotation_rows(live: Events, deep: Events) -> tuple[np.ndarray, np.ndarray]:

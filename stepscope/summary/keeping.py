@@ -16,7 +16,7 @@ from stepscope.summary.analysed import Analysis
 from stepscope.workers import Worker
 
 #: Raise it when the format changes.
-_VERSION = 6
+_VERSION = 7
 FILE_NAME = "analysis.zst"
 #: What is larger unpacked is not kept: a run of millions of steps.
 _MOST_BYTES = 256 << 20

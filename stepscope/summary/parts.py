@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.analysis.annotations import Annotation, OtherAnnotations
 from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.capture import Capture
 from stepscope.analysis.collective_messages import group_sizes
@@ -55,6 +56,15 @@ def communication_part(events: Events, runs: CollectiveRuns) -> dict[str, Any] |
     return {
         **asdict(replace(found, collectives=found.collectives[:LIST_ROWS])),
         "collective_count": len(found.collectives),
+    }
+
+
+def annotations_part(found: tuple[list[Annotation], OtherAnnotations | None] | None) -> dict[str, Any]:
+    listed, others = found or (None, None)
+    return {
+        "annotations": plain(listed),
+        "annotation_count": None if listed is None else len(listed) + (others.names if others else 0),
+        "annotations_others": others and asdict(others),
     }
 
 

@@ -62,6 +62,8 @@ def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
         "sampled_modules": None,
         "memory": None,
         "annotations": [],
+        "annotation_count": 0,
+        "annotations_others": None,
         "step_time_ns": None,
         "micro_step_time_ns": None,
     }

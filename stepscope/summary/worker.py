@@ -63,6 +63,7 @@ from stepscope.summary.findings import add_findings
 from stepscope.summary.judgement import judge
 from stepscope.summary.parts import (
     LIST_ROWS,
+    annotations_part,
     collectives_of,
     communication_part,
     coverage_of,
@@ -168,7 +169,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
     noted(memory_notes(memory_of, events))
     noted(event_notes(events))
     sampled_list = attempt("sampled modules", sampled_modules, live)
-    annotation_list = attempt("annotations", annotation_times, live, events)
+    named = attempt("annotations", annotation_times, live, events)
     activity = attempt("step activity", acting, events, steps)
     phase_rows = attempt("step phases", phase_rows_of, live, capture, steps, links, backward, meta.get("phases", ()))
     phases = attempt("step phases", phases_of, live, phase_rows, steps)
@@ -242,7 +243,7 @@ def analyse_worker(worker: Worker, limits: Parameters | None = None) -> Analysis
         "modules_total": module_list and module_list[1],
         "sampled_modules": plain(sampled_list),
         "memory": plain(memory_of),
-        "annotations": plain(annotation_list),
+        **annotations_part(named),
         "step_time_ns": step_time([steps]),
         "micro_step_time_ns": micro_step_time([(steps, micro)]),
     }

@@ -16,8 +16,6 @@ from stepscope_tensorboard.routes import Made, Route, WorkerRoutes
 
 MAX_KERNELS = 200
 MAX_BINS = 200
-#: Annotations that are offered, those of the largest totals.
-MAX_NAMES = 1000
 #: What a name is looked for in: the first kind that has it.
 _KINDS = {
     "annotation": (Kind.ANNOTATION,),
@@ -49,9 +47,9 @@ class PanelRoutes(WorkerRoutes):
         summary = session.summary(worker)
 
         def made() -> Answer:
-            rows = summary.analysis.summary["annotations"] or []
-            listed = [{"name": row["name"], "count": row["count"]} for row in rows[:MAX_NAMES]]
-            return json_answer({"count": len(rows), "annotations": listed})
+            told = summary.analysis.summary
+            listed = [{"name": row["name"], "count": row["count"]} for row in told["annotations"] or []]
+            return json_answer({"count": told["annotation_count"] or 0, "annotations": listed})
 
         return str(summary.updated_ns), made
 
