@@ -17,6 +17,9 @@ test("labels have the decimals that their step needs", () => {
   assert.equal(tickLabel(1.25e9, 1e7), "1.25 s");
   assert.equal(tickLabel(400, 100), "400 ns");
   assert.equal(tickLabel(3725e9, 60e9), "1:02:05");
+  assert.equal(tickLabel(130.2e9, 0.1e9), "2:10.2");
+  assert.equal(tickLabel(3659.96e9, 0.02e9), "1:00:59.96");
+  assert.equal(tickLabel(179.999e9, 0.1e9), "3:00.0");
 });
 
 test("marks lie on multiples of the step from the start of the trace", () => {

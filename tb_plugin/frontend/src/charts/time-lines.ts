@@ -2,10 +2,10 @@
 
 import type { SeriesUnit } from "../api";
 import { mix } from "../color";
-import { axisDuration, quantity, withoutZeros } from "../format";
+import { quantity, withoutZeros } from "../format";
 import { CANVAS, SERIES_COLORS, type Theme } from "../palette";
 import type { TimeRange } from "../time/view";
-import { niceStep } from "../timeline/ruler";
+import { ruler } from "../timeline/ruler";
 import { CHART_COLORS, CHART_FONT } from "./echarts";
 
 export const LEFT = 76; // pixels beside the plot
@@ -68,18 +68,19 @@ export function drawFrame(plot: Plot): void {
   ctx.fillRect(0, 0, width, height);
   if (!plot.axis) return;
   const colors = CHART_COLORS[theme];
-  const step = niceStep(((plot.range.t1 - plot.range.t0) * 110) / Math.max(width - LEFT - RIGHT, 1));
+  const { base, ticks } = ruler(plot.range, width - LEFT - RIGHT, 0);
   ctx.font = `11px ${CHART_FONT}`;
   ctx.fillStyle = colors.faint;
   ctx.textBaseline = "middle";
-  for (let i = Math.ceil(plot.range.t0 / step); ; i += 1) {
-    const t = i * step;
-    if (t > plot.range.t1) break;
+  if (base) {
+    ctx.textAlign = "right";
+    ctx.fillText(base.label, LEFT - 8, height - AXIS / 2 + 2);
+  }
+  ctx.textAlign = "center";
+  for (const { t, label } of ticks) {
     const x = xOf(t, plot.range, width);
-    const text = axisDuration(i * step);
-    const half = ctx.measureText(text).width / 2;
-    ctx.textAlign = "center";
-    ctx.fillText(text, Math.min(Math.max(x, LEFT + half), width - half - 2), height - AXIS / 2 + 2);
+    const half = ctx.measureText(label).width / 2;
+    ctx.fillText(label, Math.min(Math.max(x, LEFT + half), width - half - 2), height - AXIS / 2 + 2);
     ctx.fillStyle = colors.line;
     ctx.fillRect(Math.round(x), height - AXIS, 1, 4);
     ctx.fillStyle = colors.faint;

@@ -35,16 +35,21 @@ export function niceStep(ns: number): number {
 /** A time with as many decimals as marks `step` apart need, in the unit that suits `size`. */
 export function tickLabel(ns: number, step: number, size = ns): string {
   if (Math.abs(size) >= 120e9) {
-    const seconds = Math.round(ns / 1e9);
+    const decimals = decimalsOf(1e9, step);
+    const whole = Math.round((ns / 1e9) * 10 ** decimals); // in the last place: 59.96 must not read 60.0
+    const seconds = Math.trunc(whole / 10 ** decimals);
+    const part = decimals ? `.${String(whole % 10 ** decimals).padStart(decimals, "0")}` : "";
     const hours = Math.trunc(seconds / 3600);
     const minutes = Math.trunc((seconds % 3600) / 60);
-    const rest = String(seconds % 60).padStart(2, "0");
+    const rest = String(seconds % 60).padStart(2, "0") + part;
     return hours ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
   }
   const unit = [...UNITS].reverse().find((u) => Math.abs(size) >= u.ns) ?? UNITS[0];
-  const decimals = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit.ns / step) - 1e-9)));
-  return `${(ns / unit.ns).toFixed(decimals)} ${unit.name}`;
+  return `${(ns / unit.ns).toFixed(decimalsOf(unit.ns, step))} ${unit.name}`;
 }
+
+/** How many decimals of a unit tell marks apart that are `step` from each other. */
+const decimalsOf = (unit: number, step: number) => Math.max(0, Math.min(9, Math.ceil(Math.log10(unit / step) - 1e-9)));
 
 /**
  * Marks for a range drawn over `px` pixels. `zero` is the time that reads 0 (the start of the trace).
@@ -76,6 +81,5 @@ export function ruler(range: Range, px: number, zero: number, spacing = 110): Ru
 /** The base is told in full: "12.345678 s". */
 function baseLabel(ns: number, step: number): string {
   if (Math.abs(ns) < 1e9) return tickLabel(ns, step);
-  const decimals = Math.max(0, Math.min(9, Math.ceil(Math.log10(1e9 / step) - 1e-9)));
-  return `${(ns / 1e9).toFixed(decimals)} s`;
+  return `${(ns / 1e9).toFixed(decimalsOf(1e9, step))} s`;
 }
