@@ -73,12 +73,27 @@ def test_cards_show_what_the_command_prints(open_page: Open, address: str, summa
         ("batch-device", batches["device_ns"], 20_000_000),
     ):
         assert page.number(figure) == value == pytest.approx(exact)
-    page.frame.get_by_test_id("requests").get_by_test_id("card-menu").click()
+    # On top stands what such a run has, and nothing of steps that it does not have.
+    assert page.number("tile-latency") == found["latency_ns"]["p50"]
+    assert page.number("tile-requests") == found["count"] == 4
+    assert page.number("tile-requests-per-s") == found["requests_per_s"]
+    expect(
+        page.frame.locator("[data-testid=step-p50], [data-testid=step-count], [data-testid=input-wait]")
+    ).to_have_count(0)
+    lines = _csv(page, "requests")
+    rate, in_flight = found["requests_per_s"], found["in_flight"]
+    assert lines[1] == "Latency" + ",100000000" * 5 + f",,,4,{rate},{in_flight},0"
+    assert "Device,20000000,,,,,0.2,20000000,4,,," in lines
+    duration, wait = _csv(page, "batches")[1:]
+    assert duration == "Duration" + ",50000000" * 5 + ",2,8,2,6,8,0.25,20000000"
+    assert wait.startswith("Wait of a task,25000000,") and wait.endswith(",,,,,,,")
+
+
+def _csv(page: Any, card: str) -> list[str]:
+    page.frame.get_by_test_id(card).get_by_test_id("card-menu").click()
     with page.page.expect_download() as download:
         page.frame.get_by_test_id("card-csv").click()
-    lines = Path(download.value.path()).read_text().splitlines()
-    assert lines[1] == "Latency" + ",100000000" * 5 + ","
-    assert "Device,20000000,,,,,20000000" in lines
+    return Path(download.value.path()).read_text().splitlines()
 
 
 def test_tables_have_each_request_and_batch(open_page: Open, address: str) -> None:

@@ -3,8 +3,10 @@
 const IN_JAX = 'jax.profiler.StepTraceAnnotation("train", step_num=n)';
 const IN_TENSORFLOW = 'tf.profiler.experimental.Trace("train", step_num=n, _r=1)';
 
-/** How the steps of a worker come to be marked, by its framework. */
-export function howToMark(framework: string | null): string {
+/** How the steps of a worker come to be marked, by its framework; of one that serves requests, which needs none. */
+export function howToMark(framework: string | null, serves = false): string {
+  if (serves)
+    return "Requests need none. Deep windows open at steps, though: with prof.step() or stepscope_tf.step() after each request the run has both.";
   if (framework === "jax") return `In JAX put each step into ${IN_JAX}.`;
   if (framework === "tensorflow")
     return `The Keras callback marks steps by itself; in a loop of your own put each step into ${IN_TENSORFLOW}.`;

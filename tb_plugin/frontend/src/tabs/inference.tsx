@@ -54,14 +54,33 @@ export function Requests({ data }: { data: Inference | null }): JSX.Element | nu
         columns: [
           { label: "Of the requests", unit: "text" },
           ...spreadColumns,
+          { label: "Share", unit: "share" },
           { label: "Mean of the slowest tenth", unit: "ns" },
+          { label: "Requests", unit: "count" },
+          { label: "Requests/s", unit: "number" },
+          { label: "In flight", unit: "number" },
+          { label: "Ended before their device work", unit: "count" },
         ],
         rows: [
-          ["Latency", ...spreadValues(data.latency_ns), null],
+          [
+            "Latency",
+            ...spreadValues(data.latency_ns),
+            null,
+            null,
+            data.count,
+            data.requests_per_s,
+            data.in_flight,
+            data.late,
+          ],
           ...(data.parts ?? []).map((part) => [
             labelOf(part.part),
             ...QUANTILES.map(([key]) => (key === "mean" ? part.mean_ns : null)),
+            part.share,
             part.slowest_mean_ns,
+            data.deep,
+            null,
+            null,
+            null,
           ]),
         ],
       })}
@@ -130,8 +149,22 @@ export function Batches({ data }: { data: Inference | null }): JSX.Element | nul
       basis={plural(batches.count, "batch", "batches")}
       actions={<AllInTables table="batches" by="none" />}
       data={() => ({
-        columns: [{ label: "Of the batches", unit: "text" }, ...spreadColumns],
-        rows: spreads.map(([label, , spread]) => [label, ...spreadValues(spread)]),
+        columns: [
+          { label: "Of the batches", unit: "text" },
+          ...spreadColumns,
+          { label: "Batches", unit: "count" },
+          { label: "Batches/s", unit: "number" },
+          { label: "Requests each", unit: "number" },
+          { label: "Items each", unit: "number" },
+          { label: "With padding", unit: "number" },
+          { label: "Padding", unit: "share" },
+          { label: "Device time", unit: "ns" },
+        ],
+        rows: spreads.map(([label, , spread], i) => [
+          label,
+          ...spreadValues(spread),
+          ...(i === 0 ? batchFigures(batches) : Array<null>(7).fill(null)),
+        ]),
       })}
       isTable
       testId="batches"
@@ -167,6 +200,17 @@ export function Batches({ data }: { data: Inference | null }): JSX.Element | nul
     </Card>
   );
 }
+
+/** What the card tells of all batches, for the first line of its file. */
+const batchFigures = (batches: NonNullable<Inference["batches"]>) => [
+  batches.count,
+  batches.batches_per_s,
+  batches.tasks_mean,
+  batches.size_mean,
+  batches.padded_mean,
+  batches.padding_ratio,
+  batches.device_ns,
+];
 
 /** A number of the card; nothing where it is not told. */
 function Figure(props: { label: string; title: string; value: number | null; testId: string }): JSX.Element | null {

@@ -31,7 +31,10 @@ function WithoutSteps({ worker }: { worker: WorkerSummary }): JSX.Element {
     <>
       <section class="card">
         <h3>No steps</h3>
-        <Absent>The data has no step markers, so there are no step times. {howToMark(worker.framework)}</Absent>
+        <Absent>
+          The data has no step markers, so there are no step times.{" "}
+          {howToMark(worker.framework, worker.inference !== null)}
+        </Absent>
       </section>
       {total > 0 && (
         <Card
