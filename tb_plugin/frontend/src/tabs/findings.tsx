@@ -95,13 +95,13 @@ export function FindingBody({ finding, id, at, originNs }: { finding: Finding; i
       </div>
       <div>
         <h3>Why</h3>
-        <Evidence finding={finding} />
+        <Evidence finding={finding} ofRun={at === null} />
       </div>
     </div>
   );
 }
 
-function Evidence({ finding }: { finding: Finding }): JSX.Element {
+function Evidence({ finding, ofRun }: { finding: Finding; ofRun: boolean }): JSX.Element {
   const more = finding.more_workers > 0 ? ` and ${plural(finding.more_workers, "more worker")}` : "";
   return (
     <>
@@ -132,9 +132,9 @@ function Evidence({ finding }: { finding: Finding }): JSX.Element {
                 `, weakened by ${finding.weakened_by.length === 1 ? "the note" : "the notes"} ${finding.weakened_by.map((code) => `“${code.replaceAll("_", " ")}”`).join(", ")}`}
             </td>
           </tr>
-          {finding.workers.length > 1 && (
+          {finding.workers.length > (ofRun ? 0 : 1) && (
             <tr>
-              <th scope="row">Workers</th>
+              <th scope="row">{finding.workers.length > 1 ? "Workers" : "Worker"}</th>
               <td>
                 {finding.workers.join(", ")}
                 {more}

@@ -86,7 +86,7 @@ function Tiles({ run }: { run: RunSummary }): JSX.Element {
         value={duration(time?.p99)}
         raw={time?.p99}
         testId="run-p99"
-        note={time && time.p50 > 0 ? `${(time.p99 / time.p50).toFixed(2)} × the median` : ""}
+        note={time && time.p50 > 0 ? `${digits(time.p99 / time.p50)} × the median` : ""}
         hint={timed("99th percentile of the step durations of all workers.", time?.p99)}
       />
       <Tile

@@ -22,13 +22,18 @@ export function Verdict({ run }: { run: RunSummary }): JSX.Element {
     <>
       {first && first.rule !== STRAGGLER && (
         <Banner severity={first.severity} finding={first} at={null} originNs="0" sentence={first.message}>
-          {null}
+          {first.workers.length === 1 && run.ranks.worker.length > 1 && (
+            <p class="faint">Found in {nameOf(run, first.workers[0])} only.</p>
+          )}
         </Banner>
       )}
       <Comparison run={run} />
     </>
   );
 }
+
+const nameOf = ({ ranks }: RunSummary, worker: string) =>
+  ranks.worker.includes(worker) ? rankName(ranks, ranks.worker.indexOf(worker)) : worker;
 
 /** Rules whose findings the verdict tells in full. */
 export const toldRules = (run: RunSummary): string[] => [STRAGGLER, ...run.findings.slice(0, 1).map((f) => f.rule)];
