@@ -7,7 +7,8 @@ one's core for some milliseconds at a time makes a step of 25 ms last 300 (2 thr
   gets 0.3 %, a tick of 4 ms in 1.4 s. Niceness 10 alone still made steps 1.5 to 4.5 times as long.
 - It stays in the training's session. Linux shares the CPU between sessions first (``sched_autogroup``), so that in one
   of its own every priority is without effect.
-- It starts while the profiler stops, when the training computes nothing, and reads its libraries meanwhile.
+- It starts while the profiler stops, when the training computes nothing, and reads its libraries meanwhile. Without
+  ``site``, which it reads later as one of them, it is there after 12 ms instead of 32.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,8 @@ from stepscope.convert import ON_DEMAND, waiting_note
 #: A killed process of the idle class is seldom scheduled, too. It runs no code any more, and a longer wait of the
 #: writer thread would put more than the last second at stake.
 _END_S = 0.5
+#: Seconds within which a process starts and comes to its first rest, where it gets a core.
+_BOOT_S = 0.03
 
 
 class Converter(Child):
@@ -43,14 +48,23 @@ class Converter(Child):
     """
 
     def __init__(self, folder: Path, gives_way: bool = True) -> None:
-        super().__init__(
-            [sys.executable, pace.__file__],
-            "the converter",
-            subprocess.PIPE,
-            cwd=folder,
-            env=child_environment(),
-            **OUT_OF_REACH,
-        )
+        self._at_rest, tells = os.pipe()
+        try:
+            super().__init__(
+                [sys.executable, "-S", pace.__file__, str(tells)],
+                "the converter",
+                subprocess.PIPE,
+                cwd=folder,
+                env=child_environment(),
+                pass_fds=[tells],
+                **OUT_OF_REACH,
+            )
+        except OSError:
+            os.close(self._at_rest)
+            raise
+        finally:
+            os.close(tells)
+        weakref.finalize(self, os.close, self._at_rest)
         if gives_way:
             lower_priority(self.pid)  # where there is no idle class
             with contextlib.suppress(OSError, AttributeError):  # not Linux
@@ -62,6 +76,12 @@ class Converter(Child):
         with contextlib.suppress(OSError):  # it has ended
             self._process.stdin.write(json.dumps(work).encode() + b"\n")
             self._process.stdin.flush()
+
+    def wait_for_rest(self, timeout_s: float) -> None:
+        """Until it has begun to rest, or has ended."""
+        poll = select.poll()
+        poll.register(self._at_rest, select.POLLIN)
+        poll.poll(1000 * timeout_s)
 
     def tell_to_rest_no_more(self) -> None:
         """See ``pace``. A byte does, where a forked process keeps the pipe open."""
@@ -114,7 +134,11 @@ class Conversion:
             self._note.write_text(json.dumps(self._work))
 
     def begin(self, converter: Converter | None = None) -> None:
-        """In ``converter``, which was started ahead, or in one of its own."""
+        """In ``converter``, which was started ahead, or in one of its own.
+
+        The training stands still while one was started ahead, and goes on when that one has come to its first rest:
+        what it does until then would make the next step longer by as much as the stall is now, and more.
+        """
         try:
             self._converter = converter or Converter(self.trace.parent, self.gives_way)
         except OSError as error:
@@ -124,6 +148,8 @@ class Conversion:
             with contextlib.suppress(OSError):
                 self._note.unlink()
         self._converter.tell({**self._work, "again": False, "at_once": self._is_urgent})
+        if converter is not None and not self._is_urgent:
+            converter.wait_for_rest(_BOOT_S)
 
     def rest_no_more(self) -> None:
         """Nothing computes beside it any more."""

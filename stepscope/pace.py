@@ -32,11 +32,13 @@ AT_ONCE = b'"at_once": true'
 class Pace:
     """Reads the work to do from ``orders``, an unbuffered pipe; any further byte, or its end, ends the rests.
 
-    Until the work has come it goes at full speed: the training stands still meanwhile.
+    Until the work has come it goes at full speed: the training stands still meanwhile, and may go on when the file
+    descriptor ``resting`` is closed.
     """
 
-    def __init__(self, orders: IO[bytes]) -> None:
+    def __init__(self, orders: IO[bytes], resting: int | None = None) -> None:
         self._orders = orders
+        self._resting = resting
         self._line: bytes | None = None
         self._patient_until = 0.0
         self._waits = False  # for the line, and who waits reads it
@@ -69,6 +71,9 @@ class Pace:
 
     def _rest(self) -> None:
         """First of all once the work has come: the training is about to go on."""
+        if self._resting is not None:
+            os.close(self._resting)
+            self._resting = None
         if not self._line or AT_ONCE in self._line:
             return
         if not self._patient_until:
@@ -100,8 +105,11 @@ def _running() -> int:
 def _convert() -> int:
     del sys.path[0]  # the folder of this file, whose other files are no modules of their own
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as orders:
-        pace = Pace(orders)
+        pace = Pace(orders, int(sys.argv[1]))
         try:
+            import site
+
+            site.main()
             from stepscope.convert import convert_as_told
 
             return convert_as_told(pace)

@@ -11,7 +11,7 @@ import pytest
 
 from stepscope.conversions import Conversions
 from stepscope.convert import ON_DEMAND, convert, finish, main, take_over
-from stepscope.converter import Conversion, Converter
+from stepscope.converter import _BOOT_S, Conversion, Converter
 from stepscope.errors import StepscopeError
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
@@ -93,9 +93,22 @@ def test_it_gives_way_to_the_training(worker):
 
 def test_one_that_was_started_ahead_waits_for_its_trace(worker):
     converter = Converter(worker.path, gives_way=False)
+    converter.wait_for_rest(0.01)
+    assert converter.running
     conversion = Conversion(left_in(worker), worker.new_window())
     assert done(conversion, converter).error() is None
     assert steps_of(read_window(worker.windows()[0])) == [5]
+
+
+def test_what_begins_in_one_that_was_started_ahead_waits_until_that_rests(worker, monkeypatch):
+    waited = []
+    monkeypatch.setattr(Converter, "wait_for_rest", lambda self, timeout_s: waited.append(timeout_s))
+    planned = Conversion(left_in(worker), worker.new_window())
+    done(planned, Converter(worker.path, gives_way=False))
+    assert waited == [_BOOT_S]
+    asked = Conversion(left_in(worker), worker.new_window(), {"why": ON_DEMAND})
+    done(asked, Converter(worker.path, gives_way=False))
+    assert waited == [_BOOT_S]
 
 
 def test_one_whose_parent_ends_without_a_word_ends_too(worker):

@@ -84,3 +84,17 @@ def test_work_that_somebody_waits_for_does_not_rest(orders, monkeypatch):
     monkeypatch.setattr(pace, "_running", lambda: pace._UNKNOWN)
     monkeypatch.setattr(pace, "_REST_S", 1e9)
     told(orders, json.dumps({"at_once": True}).encode() + b"\n")  # as ``converter`` tells it
+
+
+def test_the_training_may_go_on_once_the_first_rest_has_begun(orders):
+    reader, writer = orders
+    waits, resting = os.pipe()
+    os.set_blocking(waits, False)
+    with open(waits, "rb", buffering=0) as file:
+        it = Pace(reader, resting)
+        it._look(signal.SIGPROF, None)  # no work has come
+        assert file.read() is None
+        writer.write(b"work\n")
+        it._look(signal.SIGPROF, None)
+        assert file.read() == b""
+        it._look(signal.SIGPROF, None)  # does not close whatever has that number now
