@@ -45,7 +45,7 @@ def slow_start(case: Case) -> Finding | None:
     message = (
         f"The first step came {fmt.time(before_ns)} after the start."
         if late
-        else f"The first {'step' if first == 1 else fmt.count(first, 'step')} took {fmt.time(float(dur[:first].sum()))}, "
+        else f"The first {fmt.count(first, 'step').removeprefix('1 ')} took {fmt.time(float(dur[:first].sum()))}, "
         f"{fmt.percent(basis.ratio(excess_ns))} of the time of all {len(steps):,} steps."
     )
     return Finding(

@@ -86,7 +86,8 @@ def test_cards_show_what_the_command_prints(open_page: Open, address: str, summa
     assert "Device,20000000,,,,,0.2,20000000,4,,," in lines
     duration, wait = _csv(page, "batches")[1:]
     assert duration == "Duration" + ",50000000" * 5 + ",2,8,2,6,8,0.25,20000000"
-    assert wait.startswith("Wait of a task,25000000,") and wait.endswith(",,,,,,,")
+    assert wait.startswith("Wait of a task,25000000,")
+    assert wait.endswith(",,,,,,,")
 
 
 def _csv(page: Any, card: str) -> list[str]:
