@@ -9,8 +9,6 @@ import io
 import json
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from stepscope.cli import main
-from stepscope.runs import find_runs
-from tests.browser.opened import PATIENCE_MS, Opened, hash_of
+from tests.browser.opened import PATIENCE_MS, Opened
 from tests.browser.timeline_page import TimelinePage, Timelines, write_runs
 from tests.builders import TraceBuilder
 from tests.tensorboard_server import tensorboard
@@ -121,27 +118,6 @@ def kept() -> dict[str, Opened]:
     return {}
 
 
-def wait_for_listing(address: str, run: str) -> None:
-    """The server finds new runs in its own time, and what a page asks for before that is a 404. It may also have looked
-    while only some of the workers were written: wait until it lists the run as it lies there."""
-    from stepscope_tensorboard.listing import describe
-
-    deadline = time.monotonic() + PATIENCE_MS / 1000
-    while True:
-        with urllib.request.urlopen(f"{address}/data/plugin/stepscope/runs") as answer:
-            told = json.load(answer)
-        there = [_outline(describe(r)) for r in find_runs(told["logdir"]) if r.id == run]
-        if there == [_outline(one) for one in told["runs"] if one["id"] == run]:
-            return
-        assert time.monotonic() < deadline, f"the server does not list {run} as it is"
-        time.sleep(0.1)
-
-
-def _outline(run: dict[str, Any]) -> list[Any]:
-    """What the listing must know of a run; a job that goes on has newer data than any listing."""
-    return [not run["live"] and run["updated_ns"], [(worker["id"], worker["live"]) for worker in run["workers"]]]
-
-
 @pytest.fixture
 def open_page(
     chromium: Browser, tabs: BrowserContext, kept: dict[str, Opened], request: pytest.FixtureRequest
@@ -168,15 +144,16 @@ def open_page(
         while kept:
             kept.popitem()[1].page.close()
         it = kept[address] = Opened(tabs.new_page())
-        it.page.goto(f"{address}/{hash_of(state)}")
+        it.goto(address, state)
         return it
 
     def open_it(address: str, own: bool = False, **state: str) -> Opened:
-        if address.startswith("http") and "run" in state:
-            wait_for_listing(address, state["run"])
-        if own or opened or not address.startswith("http"):
+        if not address.startswith("http"):
             opened.append(of_its_own())
-            opened[-1].page.goto(f"{address}/{hash_of(state)}" if address.startswith("http") else address)
+            opened[-1].page.goto(address)
+        elif own or opened:
+            opened.append(of_its_own())
+            opened[-1].goto(address, state)
         else:
             opened.append(shared(address, state))
         return opened[-1]

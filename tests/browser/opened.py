@@ -6,8 +6,13 @@ for; everything else goes through ``expect``.
 
 from __future__ import annotations
 
+import json
+import time
+import urllib.request
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+
+from stepscope.runs import find_runs
 
 if TYPE_CHECKING:
     from playwright.sync_api import FrameLocator, Locator, Page, Request, Response
@@ -50,6 +55,27 @@ def hash_of(state: dict[str, str]) -> str:
     return "#stepscope" + "".join(f"&p.stepscope.{key}={quote(value, safe='')}" for key, value in state.items())
 
 
+def wait_for_listing(address: str, run: str) -> None:
+    """The server finds new runs in its own time, and what a page asks for before that is a 404. It may also have looked
+    while only some of the workers were written: wait until it lists the run as it lies there."""
+    from stepscope_tensorboard.listing import describe
+
+    deadline = time.monotonic() + PATIENCE_MS / 1000
+    while True:
+        with urllib.request.urlopen(f"{address}/data/plugin/stepscope/runs") as answer:
+            told = json.load(answer)
+        there = [_outline(describe(r)) for r in find_runs(told["logdir"]) if r.id == run]
+        if there == [_outline(one) for one in told["runs"] if one["id"] == run]:
+            return
+        assert time.monotonic() < deadline, f"the server does not list {run} as it is"
+        time.sleep(0.1)
+
+
+def _outline(run: dict[str, Any]) -> list[Any]:
+    """What the listing must know of a run; a job that goes on has newer data than any listing."""
+    return [not run["live"] and run["updated_ns"], [(worker["id"], worker["live"]) for worker in run["workers"]]]
+
+
 class Opened:
     """The plugin in a page. ``problems`` collects what a console or a failed request said."""
 
@@ -78,8 +104,17 @@ class Opened:
         else:
             self._put_off.pop(route, None)
 
+    def goto(self, address: str, state: dict[str, str]) -> None:
+        """Open a TensorBoard with the plugin in it."""
+        if "run" in state:
+            wait_for_listing(address, state["run"])
+        self.page.goto(f"{address}/{hash_of(state)}")
+
     def reopen(self, state: dict[str, str]) -> None:
         """Load the plugin anew in the TensorBoard that is open: a fifth of what loading TensorBoard too takes."""
+        if "run" in state:
+            at = urlsplit(self.page.url)
+            wait_for_listing(f"{at.scheme}://{at.netloc}{at.path.rstrip('/')}", state["run"])
         self.page.mouse.move(0, 0)
         self.page.evaluate(_TAKE_AWAY, hash_of(state))
         self.problems.clear()

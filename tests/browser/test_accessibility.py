@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.opened import expect, hash_of
+from tests.browser.opened import expect
 from tests.builders import TraceBuilder
 from tests.panels import panels
 
@@ -72,7 +72,7 @@ def audited(request: pytest.FixtureRequest, open_page: Callable, address: str, a
         if it.page.url.startswith("http"):
             it.reopen(state)
         else:
-            it.page.goto(f"{address}/{hash_of(state)}")
+            it.goto(address, state)
         it.frame.get_by_role("tab").first.wait_for()
         it.frame.locator(shown).first.wait_for()
         it.settle()

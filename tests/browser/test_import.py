@@ -45,11 +45,13 @@ def test_an_import_is_cancelled_and_begun_again(logdir: Path, address: str, open
     it = open_page(address, run="late", worker=path.name)
     child = import_of(path)
     child.suspend()  # an import that takes long
-    frame = it.frame
-    frame.get_by_text("Importing worker0.pt.trace.json").first.wait_for()
-    frame.get_by_role("button", name="Cancel", exact=True).first.click()
-    frame.get_by_test_id("import-cancelled").first.wait_for()
-    child.resume()
+    try:
+        frame = it.frame
+        frame.get_by_text("Importing worker0.pt.trace.json").first.wait_for()
+        frame.get_by_role("button", name="Cancel", exact=True).first.click()
+        frame.get_by_test_id("import-cancelled").first.wait_for()
+    finally:
+        child.resume()
     wait_for_end(child)
     again = frame.get_by_role("button", name="Import again").first
     again.wait_for()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -194,9 +195,10 @@ def test_the_summary_of_a_run_asks_for_no_single_steps(open_page: Open, address:
     page.page.on("request", lambda request: asked.append(request.url))
     page.page.reload()
     page.frame.get_by_test_id("step-time-chart").wait_for()
-    routes = {url.split("/data/plugin/stepscope/")[-1].split("?")[0] for url in asked}
+    routes = [url.split("/data/plugin/stepscope/")[-1].split("?")[0] for url in asked]
     assert "steps/overview" in routes
-    assert "steps" not in routes
+    # What other tabs will need is read ahead later, when the page has rested.
+    assert "steps" not in itertools.takewhile(lambda route: route != "ahead", routes)
 
 
 def test_the_slowest_step_and_its_reason(open_page: Open, address: str) -> None:
@@ -254,9 +256,9 @@ def test_a_long_run_sends_what_is_shown(open_page: Open, address: str, logdir: P
     table.focus()
     table.evaluate("table => { table.scrollTop = table.scrollHeight }")
     page.frame.get_by_text("19,999", exact=True).first.wait_for()
-    pages = [url for url in sent if "/steps?" in url]
+    pages = [url for url in sent if "/stepscope/steps?" in url]
     assert all("limit=200" in url for url in pages)
-    assert len(pages) < 12
+    assert 1 <= len(pages) < 12
     assert page.number("range-part-forward") == 20_000 * 600_000
 
 
