@@ -7,6 +7,7 @@ import math
 import pytest
 import torch
 
+from stepscope.flight import FlightPlan
 from stepscope.runs import open_run
 from stepscope_torch import Schedule
 from stepscope_torch.loss import LossCheck
@@ -16,7 +17,7 @@ from tests.torch.training import make_model, profiler, read, train
 
 def test_a_loss_that_is_no_number_opens_a_window(tmp_path):
     model = make_model()
-    with profiler(tmp_path, model, flight_recorder=True) as prof:
+    with profiler(tmp_path, model, flight_recorder=FlightPlan(time_ratio=0)) as prof:  # none after a slow step
         train(model, 20)
         prof.loss(torch.tensor(1.0))
         prof.loss(torch.tensor([1.0, math.nan], requires_grad=True))
@@ -39,8 +40,8 @@ def test_what_is_no_loss_raises_nothing(tmp_path, value):
 
 
 def test_it_is_on_where_windows_are_planned(tmp_path):
-    assert profiler(tmp_path)._settings.flight_plan is None
-    assert profiler(tmp_path, schedule=Schedule())._settings.flight_plan is not None
+    assert profiler(tmp_path, flight_recorder=None)._settings.flight_plan is None
+    assert profiler(tmp_path, schedule=Schedule(), flight_recorder=None)._settings.flight_plan is not None
     assert profiler(tmp_path, schedule=Schedule(), flight_recorder=False)._settings.flight_plan is None
 
 

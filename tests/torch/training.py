@@ -66,9 +66,9 @@ def validate(model: nn.Module, batches: int = 2) -> None:
 
 
 def profiler(run: Path, model: nn.Module | None = None, **options) -> Profiler:
-    """Without a deep window and a monitor unless asked for: most tests need neither. And without a budget: on a busy
-    machine any test may take the 10 s after which it is judged."""
-    usual = {"schedule": False, "monitor_interval_ms": None, "overhead_budget": None}
+    """Without a deep window and a monitor unless asked for: most tests need neither. And without a budget and windows
+    after slow steps: on a busy machine any test may take the 10 and 30 s after which a step is judged by them."""
+    usual = {"schedule": False, "monitor_interval_ms": None, "overhead_budget": None, "flight_recorder": False}
     return Profiler(run, model, **{**usual, **options})
 
 
