@@ -18,6 +18,8 @@ import pyarrow as pa
 
 SCHEMA_VERSION = 1
 NONE = -1
+#: Sizes in bytes from here on are damage: a PiB, more than any memory has.
+MOST_BYTES = 1 << 50
 
 
 class Kind(enum.IntEnum):

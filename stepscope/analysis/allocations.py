@@ -15,7 +15,7 @@ from stepscope.analysis.enclosing import innermost
 from stepscope.analysis.groups import Groups
 from stepscope.analysis.modules import Owners
 from stepscope.analysis.select import host_rows
-from stepscope.schema import NONE, Events, Kind
+from stepscope.schema import MOST_BYTES, NONE, Events, Kind
 
 #: Operators that only allocate for the operator around them.
 _ALLOCATORS = re.compile(
@@ -106,6 +106,10 @@ def allocators(capture: Capture, owners: Owners | None = None) -> list[Allocator
         first, second = (integers(v) for v in values)
         return np.where(first != NONE, first, second)[at]
 
+    def level(*values: list[object]) -> np.ndarray:
+        found = told(*values)
+        return np.where((found > -MOST_BYTES) & (found < MOST_BYTES), found, NONE)
+
     names = [a.allocator if isinstance(a.allocator, str) else None for a in args]
     keys = {name: i for i, name in enumerate(dict.fromkeys(names))}
     allocator = np.array([keys[name] for name in names], np.int64)[at]
@@ -117,8 +121,8 @@ def allocators(capture: Capture, owners: Owners | None = None) -> list[Allocator
         ts_ns=events.ts_ns[rows],
         bytes=events.bytes[rows],
         address=told([a.address for a in args], [a.xla_address for a in args]),
-        allocated=told([a.allocated for a in args], [a.xla_allocated for a in args]),
-        reserved=told([a.reserved for a in args], [None] * len(args)),
+        allocated=level([a.allocated for a in args], [a.xla_allocated for a in args]),
+        reserved=level([a.reserved for a in args], [None] * len(args)),
         window=capture.window_of(rows),
         operator=_operators(events, rows),
         module=np.full(len(rows), NONE, np.int64) if owners is None else owners.find(rows)[0],

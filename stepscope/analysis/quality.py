@@ -24,8 +24,8 @@ CODES = {
     "missing_field": "Records lack a field that every event needs; those of use were kept, the others left out.",
     "unusable_counter": "Values of hardware counters are no numbers, or none that a counter reaches; they were left "
     "out.",
-    "unusable_value": "Values that an XPlane file tells of events and devices are NaN or infinite; they were left out, "
-    "the events kept.",
+    "unusable_value": "Values that a file tells of events and devices are NaN, infinite or sizes that no memory has; "
+    "they were left out, the events kept.",
     "missing_size": "Allocation records tell no size; the memory levels are without them, nothing else is.",
     "damaged_event": "Event records could not be decoded and were left out.",
     "repaired_text": "Text that its format forbids (bad escapes, control characters, NaN) was repaired and kept.",

@@ -11,6 +11,7 @@ from stepscope.analysis.batches import position_in
 from stepscope.analysis.handoffs import region_of
 from stepscope.analysis.launches import Links
 from stepscope.analysis.memcpy import operation_labels
+from stepscope.analysis.queues import reach
 from stepscope.analysis.requests import Requests
 from stepscope.schema import NONE, Kind
 
@@ -166,11 +167,9 @@ def _partition(start_ns: np.ndarray, end_ns: np.ndarray, pieces: dict[str, list[
 
 def _busy_ns(pieces: _Pieces) -> np.ndarray:
     """The time that the pieces of each owner cover."""
-    if len(pieces.owner) == 0:
-        return np.zeros(pieces.count, np.int64)
-    low = int(pieces.start_ns.min())
-    stretch = int(pieces.end_ns.max()) - low + 1
-    base = np.arange(pieces.count) * stretch
-    shift = base[pieces.owner] - low
-    covered = intervals.union(pieces.start_ns + shift, pieces.end_ns + shift)
-    return intervals.length_within(covered, base, base + stretch - 1)
+    order = np.lexsort((pieces.start_ns, pieces.owner))
+    owner, start, end = pieces.owner[order], pieces.start_ns[order], pieces.end_ns[order]
+    first = np.append(True, owner[1:] != owner[:-1])[: len(owner)]
+    out = np.zeros(pieces.count, np.int64)
+    np.add.at(out, owner, np.maximum(end - np.maximum(start, reach(start, end, first)), 0))
+    return out

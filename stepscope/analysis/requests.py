@@ -121,7 +121,7 @@ def _of_regions(
     row, from_live, start, end = (column[order] for column in (row, from_live, start, end))
 
     owner = region_of(deep, rows, batches.task) if len(batches.task) else batches.task
-    task = np.flatnonzero(owner != NONE) if len(rows) else owner
+    task = np.flatnonzero(owner != NONE)
     mine = np.flatnonzero(~from_live)
     by_row = mine[np.argsort(row[mine])]
     request_of_task = by_row[np.searchsorted(row[by_row], owner[task])]

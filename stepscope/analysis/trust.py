@@ -40,7 +40,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "missing_field": ("steps", "phases", *_DEEP),
     "missing_size": ("memory",),
     "unusable_counter": ("hardware counters",),
-    "unusable_value": ("hardware counters", "operators"),
+    "unusable_value": ("hardware counters", "operators", "memory operations", "memory"),
     "damaged_event": ("steps", "phases", *_DEEP),
     "repaired_text": (),
     "truncated": ("steps", "phases", *_DEEP),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from stepscope.importers.bytes_source import ByteSource
 from stepscope.importers.trace_names import may_be_trace
-from stepscope.schema import Window
+from stepscope.schema import MOST_BYTES, NONE, Notes, Window
 
 __all__ = ["import_file", "is_trace_name"]
 
@@ -35,4 +38,19 @@ def import_file(path: str | Path) -> Window:
 
     source = ByteSource(Path(path))
     head = source.head(_HEAD_BYTES)
-    return import_xplane(source) if looks_like_xspace(head) else import_kineto(source)
+    window = import_xplane(source) if looks_like_xspace(head) else import_kineto(source)
+    return _without_absurd_sizes(window)
+
+
+def _without_absurd_sizes(window: Window) -> Window:
+    """Sizes that no memory has are damage; sums of what is left stay far from the bounds of int64."""
+    size = window.events.bytes
+    absurd = np.flatnonzero((size >= MOST_BYTES) | (size <= -MOST_BYTES))
+    if len(absurd) == 0:
+        return window
+    sizes = size.copy()
+    sizes[absurd] = NONE
+    notes = Notes()
+    notes.extend(window.notes)
+    notes.add("unusable_value", "Sizes of copies, fills or allocations that no memory has were left out.", len(absurd))
+    return replace(window, events=replace(window.events, bytes=sizes), notes=notes.list())

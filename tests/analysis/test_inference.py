@@ -43,6 +43,12 @@ def test_only_the_outermost_of_a_thread_counts():
     assert served(table).count == 2
 
 
+def test_batches_of_a_window_without_requests_are_of_none_of_the_always_on_stream():
+    found = served(batched(annotated=False), live=region(Table(), "request", 10_000, 100))
+    assert (found.source, found.count, found.deep, found.parts) == ("annotation", 1, 0, None)
+    assert found.batches.count == 1
+
+
 def test_requests_of_an_event_loop_overlap_on_its_thread():
     """Each of the four begins in the one before and outlives it; the fifth lies in the fourth."""
     table = Table()
@@ -120,6 +126,16 @@ def batched(annotated: bool = True) -> Table:
     table.op("ConcatInputTensors", 202, 5, tid=8).told(batch_size_after_padding=8, padding_amount=2)
     table.launch(210, 5, correlation=500, tid=8).kernel("gemm", 220, 30, correlation=500)
     return table
+
+
+def test_a_batch_far_off_in_time_spoils_no_device_time():
+    table, far = batched(), 2**62
+    for i in range(3):
+        table.host(Kind.OP, "ProcessBatch", far + 100 * i, 60, tid=8)
+        table.launch(far + 100 * i + 10, 5, correlation=600 + i, tid=8)
+        table.kernel("gemm", far + 100 * i + 20, 30, correlation=600 + i)
+    table.kernel("gemm", 0, 10, correlation=600)
+    assert served(table).batches.device_ns == (3 * 30 + 30 + 10) / 4
 
 
 def test_parts_of_requests_in_a_batch():

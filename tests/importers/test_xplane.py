@@ -197,6 +197,15 @@ def test_values_that_are_no_numbers_are_counted(tmp_path: Path) -> None:
     assert codes(window)["unusable_value"] == 4
 
 
+def test_sizes_that_no_memory_has_are_counted(tmp_path: Path) -> None:
+    plane = PlaneBuilder("/device:GPU:0").line(13, "Stream #13")
+    for size in (4, 2**50 - 1, 2**50, 10**17):
+        plane.event("MemcpyH2D", 0, 1_000_000, memcpy_details=f"kind_src:pinned size:{size} dest:1")
+    window = load(tmp_path, xspace(environment(), plane))
+    assert window.events.bytes.tolist() == [4, 2**50 - 1, NONE, NONE]
+    assert codes(window)["unusable_value"] == 2
+
+
 def test_a_damaged_event_costs_only_itself(tmp_path: Path) -> None:
     plane = PlaneBuilder("/host:CPU").line(1, "a").event("op", 0, 9_000)
     plane.raw_event(member(1, 1) + varint(4 << 3 | 2) + varint(200) + b"short")
