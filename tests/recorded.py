@@ -20,6 +20,7 @@ from stepscope.runs import open_run
 from stepscope.schema import LIVE_SCHEMA, MONITOR_SCHEMA, NONE, Kind, Window
 from stepscope.store import RunFolder, StreamWriter, write_window
 from tests.builders import T0_NS, TraceBuilder
+from tests.until import wait_until
 
 
 class RecordedRun:
@@ -129,7 +130,4 @@ def wait_for_samples(run: Path) -> None:
     """Until the monitor of the only worker has written: its process starts late on a busy machine, and is not waited
     for when the recording ends."""
     (worker,) = open_run(run).workers
-    deadline = time.monotonic() + 180
-    while worker.monitor() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: worker.monitor() is not None)

@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ import pytest
 from stepscope.cli import demo as demo_command
 from stepscope.cli import main
 from stepscope.cli.demo import INTERRUPTED
+from tests.until import wait_until
 
 STEPS = 300  # of each example: 3 epochs of 100
 
@@ -90,10 +90,7 @@ def test_a_framework_that_is_missing_is_named(
 def test_ctrl_c_ends_the_training_without_a_traceback(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "stepscope", "demo", "--logdir", str(tmp_path / "runs")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
-        deadline = time.monotonic() + 300
-        while not list(tmp_path.glob("runs/*/*")):  # the training is under way
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until(lambda: list(tmp_path.glob("runs/*/*")), "the training")
         children = psutil.Process(demo.pid).children()
         demo.send_signal(signal.SIGINT)
         out, err = demo.communicate(timeout=300)

@@ -21,6 +21,7 @@ from stepscope.doctor import Diagnosis, examine
 from stepscope.recorder import Recorder
 from stepscope.runs import open_run
 from stepscope.watch import Activity, Watch
+from tests.until import wait_until
 
 KILLS = 20
 ROOT = Path(__file__).resolve().parents[1]
@@ -124,9 +125,8 @@ def small_group():
             continue
         (group / limit).write_text("150000000")
         yield group
-        deadline = time.monotonic() + 180
-        while (group / "cgroup.procs").read_text() and time.monotonic() < deadline:  # its sampler ends by itself
-            time.sleep(0.05)
+        members = group / "cgroup.procs"
+        wait_until(lambda members=members: not members.read_text())  # its sampler ends by itself
         group.rmdir()
         return
     pytest.skip("this process may not make a control group with a limit on memory")
@@ -135,9 +135,7 @@ def small_group():
 def test_the_kernel_ends_a_training_for_want_of_memory(tmp_path, small_group):
     done = subprocess.run([sys.executable, "-c", TAKES_ALL, tmp_path / "run", small_group], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 180
-    while "for want of memory" not in only(tmp_path / "run").detail and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: "for want of memory" in only(tmp_path / "run").detail)
     worker = only(tmp_path / "run")
     assert worker.state == "killed"
     assert "ended processes of this training for want of memory, this one most likely" in worker.detail

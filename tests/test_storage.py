@@ -23,6 +23,7 @@ from stepscope.runs import open_run
 from stepscope.schema import Kind
 from stepscope.store import WorkerFolder
 from tests.slow_disk import slow_disk
+from tests.until import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -151,9 +152,7 @@ def test_storage_that_stalls_costs_the_training_nothing_and_is_told(disk, monkey
         time.sleep(0.3)
         assert recorder.enabled
         disk.go_on()
-        deadline = time.monotonic() + 180
-        while not recorder.notes.list() and time.monotonic() < deadline:
-            time.sleep(0.001)
+        wait_until(recorder.notes.list)
     recorder.stop()
     (worker,) = open_run(disk.path / "run").workers
     assert int(worker.live().of_kind(Kind.STEP).sum()) == 102
@@ -212,9 +211,7 @@ def test_storage_that_does_not_answer_at_the_end_neither_holds_the_process_nor_s
     assert training.returncode == 0
     assert "did not answer" in said
     disk.go_on()
-    deadline = time.monotonic() + 180
-    while only(disk.path / "run").state == "killed" and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: only(disk.path / "run").state != "killed")
     worker = only(disk.path / "run")
     assert (worker.state, worker.last_step) == ("stopped", 0)
     assert worker.detail.startswith("The storage did not answer when the recording ended")

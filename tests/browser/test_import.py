@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from tests.browser.conftest import Opened, gpu_trace
+from tests.until import wait_until
 
 
 def import_of(path: Path) -> psutil.Process:
@@ -30,13 +32,8 @@ def import_of(path: Path) -> psutil.Process:
 
 def wait_for_end(process: psutil.Process) -> None:
     """Also of one that its parent has not asked for yet: such a process exists on, ended."""
-    deadline = time.monotonic() + 180
-    try:
-        while process.status() != psutil.STATUS_ZOMBIE:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    except psutil.NoSuchProcess:
-        pass
+    with contextlib.suppress(psutil.NoSuchProcess):
+        wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="processes cannot be stopped there")

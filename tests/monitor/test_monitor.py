@@ -15,18 +15,12 @@ from stepscope.monitor import start_monitor
 from stepscope.monitor.counters import EVENTS
 from stepscope.schema import MONITOR_SCHEMA
 from stepscope.store import RunFolder, WorkerFolder, read_stream
+from tests.until import wait_until
 
 
 @pytest.fixture
 def folder(tmp_path):
     return RunFolder(tmp_path / "run").create_worker(0, "host", os.getpid())
-
-
-def wait_until(condition):
-    end = time.monotonic() + 180
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
 
 
 def samples(folder):

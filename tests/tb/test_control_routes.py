@@ -18,6 +18,7 @@ from stepscope.controlled import Capture, Control, Handlers
 from tests.builders import T0_NS, TraceBuilder
 from tests.recorded import RecordedRun
 from tests.tensorboard_server import tensorboard
+from tests.until import wait_until
 
 ROUTE = "/data/plugin/stepscope/control"
 
@@ -74,10 +75,7 @@ def server(logdir: Path) -> Iterator[Server]:
 def job(server: Server, logdir: Path) -> RecordedRun:
     """One that lives, and that the server has noticed; each test has its own."""
     job = RecordedRun(logdir / "exp1", pid=time.time_ns() % 4_000_000).step(7, 0, 100).flush().alive()
-    deadline = time.monotonic() + 180
-    while job.folder.id not in server.workers():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: job.folder.id in server.workers())
     return job
 
 
@@ -183,10 +181,7 @@ def test_only_post_asks(server: Server, method: str, route: str) -> None:
 
 def test_an_import_is_cancelled_and_begun_again_by_a_page_only(server: Server, logdir: Path) -> None:
     path = TraceBuilder().step(1, 0, 100).write(logdir / "traced" / "t.pt.trace.json")
-    deadline = time.monotonic() + 180
-    while path.name not in server.workers():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: path.name in server.workers())
     at = {"run": "traced", "worker": path.name}
     cancel, again = {**at, "wanted": False}, {**at, "wanted": True}
     summary = f"../summary?run=traced&worker={path.name}"
@@ -195,9 +190,8 @@ def test_an_import_is_cancelled_and_begun_again_by_a_page_only(server: Server, l
     status, told = server.ask("GET", summary)
     assert (status, told["state"]) == (202, "cancelled")
     assert server.ask("POST", "import", again, **server.own) == (200, {"wanted": True})
-    while (found := server.ask("GET", summary))[0] == 202:
-        assert time.monotonic() < deadline
-    assert found[1]["worker"]["step_count"] == 1
+    wait_until(lambda: server.ask("GET", summary)[0] != 202)
+    assert server.ask("GET", summary)[1]["worker"]["step_count"] == 1
     assert server.ask("POST", "import", {**cancel, "worker": "x"}, **server.own)[0] == 404
     assert (
         server.ask("POST", "import", {"run": "old", "worker": server.ended.folder.id, "wanted": False}, **server.own)[0]

@@ -84,7 +84,9 @@ def test_every_route_answers(address: str) -> None:
     assert sorted(run["id"] for run in runs) == sorted(["exp1", ODD_NAME, "traces"])
     for run in runs:
         at = {"run": run["id"], "worker": run["workers"][0]["id"]}
-        assert ask(address, "summary", **at).json["worker"]["step_count"] == 1
+        summary = ask(address, "summary", **at)
+        assert summary.status == 200, summary.body
+        assert summary.json["worker"]["step_count"] == 1
         assert ask(address, "steps", **at).json["duration"] == [100_000]
         assert ask(address, "resources", **at).json["series"] == []
         tree = ask(address, "timeline/tree", **at).json
