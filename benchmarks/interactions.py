@@ -65,11 +65,13 @@ if (window !== top) {
     requests += counts;
     try { return await ask(...args); } finally { setTimeout(() => { requests -= counts; }); }
   };
-  const clear = CanvasRenderingContext2D.prototype.clearRect;
-  CanvasRenderingContext2D.prototype.clearRect = function (...args) {
-    change(this.canvas);
-    return clear.apply(this, args);
-  };
+  for (const begin of ["clearRect", "fillRect"]) { // with either of which a frame of a canvas begins
+    const draw = CanvasRenderingContext2D.prototype[begin];
+    CanvasRenderingContext2D.prototype[begin] = function (...args) {
+      if (args[0] === 0 && args[1] === 0) change(this.canvas);
+      return draw.apply(this, args);
+    };
+  }
   const observer = new MutationObserver((records) => {
     if (!firstNumber && document.querySelector("[data-testid=verdict]")) firstNumber = performance.now();
     for (const { target } of records) {

@@ -59,7 +59,7 @@ export function decodeView(bytes: Uint8Array): ViewTable {
 /** One entry for each lane that has rectangles. The arrays are views of the table's, not copies. */
 export function splitLanes(table: ViewTable): Map<number, LaneSlices> {
   const lanes = new Map<number, LaneSlices>();
-  const colors = new Map<string, number>();
+  const colors: Map<string, number>[] = []; // by kind: a key of both would be a new text for every rectangle
   for (let from = 0; from < table.length; ) {
     const lane = table.lane[from];
     let to = from + 1;
@@ -70,16 +70,18 @@ export function splitLanes(table: ViewTable): Map<number, LaneSlices> {
   return lanes;
 }
 
-function laneSlices(table: ViewTable, from: number, to: number, colors: Map<string, number>): LaneSlices {
+function laneSlices(table: ViewTable, from: number, to: number, colors: Map<string, number>[]): LaneSlices {
   const depths = to > from ? table.depth[to - 1] + 1 : 0;
   const rows = new Int32Array(depths + 1);
   for (let i = from; i < to; i += 1) rows[table.depth[i] + 1] += 1;
   for (let d = 0; d < depths; d += 1) rows[d + 1] += rows[d];
   const color = new Uint8Array(to - from);
   for (let i = from; i < to; i += 1) {
-    const key = `${table.kind[i]}|${table.name[i]}`;
-    let index = colors.get(key);
-    if (index === undefined) colors.set(key, (index = colorIndex(table.kind[i], table.name[i])));
+    const kind = table.kind[i];
+    const name = table.name[i];
+    const ofKind = (colors[kind] ??= new Map<string, number>());
+    let index = ofKind.get(name);
+    if (index === undefined) ofKind.set(name, (index = colorIndex(kind, name)));
     color[i - from] = index;
   }
   return {

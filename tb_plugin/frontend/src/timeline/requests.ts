@@ -10,8 +10,15 @@ import type { TimelineModel } from "./model";
 import { stillUseful, type TileRequest } from "./tiles";
 import type { Range } from "./viewport";
 
-const DEBOUNCE_MS = 16; // a frame: one request at a time goes on anyway
 const RETRY_MS = 3000;
+
+/** What to ask for next, of whom, and how far the answer's times are moved. */
+interface NextRequest {
+  at: WorkerKey;
+  plan: TileRequest;
+  shift: number;
+  lane: number; // of the other worker; -1: the lanes of the plan
+}
 
 export class Requests {
   private tilesRequest: { plan: TileRequest; controller: AbortController } | null = null;
@@ -19,7 +26,8 @@ export class Requests {
   private curvesRequest = false;
   private workRequest = false;
   private hasAny = false; // rectangles of this worker
-  private timer: ReturnType<typeof setTimeout> | null = null;
+  private scheduled = false;
+  private drawing = Promise.resolve(); // settled once the rectangles that are under way are there
 
   constructor(private readonly model: TimelineModel) {}
 
@@ -34,29 +42,25 @@ export class Requests {
 
   stop(): void {
     this.tilesRequest?.controller.abort();
-    if (this.timer !== null) clearTimeout(this.timer);
-    this.timer = null;
+    this.scheduled = false;
   }
 
-  /** Ask for what is missing once the view has rested for a moment; at once while there is nothing to see. */
+  /** Ask for what is missing, once all that changes at this moment has: before the frame that shows the change is
+   * drawn, since an answer is made while the page draws. */
   schedule(): void {
-    this.timer ??= setTimeout(
-      () => {
-        this.timer = null;
-        void this.fetchTiles();
-        void this.fetchCurves();
-        void this.fetchWork();
-        void this.fetchFlows();
-      },
-      this.hasAny ? DEBOUNCE_MS : 0,
-    );
+    if (this.scheduled) return;
+    this.scheduled = true;
+    queueMicrotask(() => {
+      if (!this.scheduled) return;
+      this.scheduled = false;
+      void this.fetchWork(); // its answer is quick, and to be there when that of the rectangles is
+      this.fetchTiles();
+      void this.fetchCurves();
+      void this.fetchFlows();
+    });
   }
 
-  /** What to ask for next, of whom, and how far the answer's times are moved. */
-  private nextRequest(
-    view: Range,
-    px: number,
-  ): { at: WorkerKey; plan: TileRequest; shift: number; lane: number } | null {
+  private nextRequest(view: Range, px: number): NextRequest | null {
     const at = this.model.key;
     const answer = this.model.answer.peek();
     if (!at || !answer) return null;
@@ -75,7 +79,7 @@ export class Requests {
   }
 
   /** One request at a time: the server is not flooded while the user moves, and each answer plans the next. */
-  private async fetchTiles(): Promise<void> {
+  private fetchTiles(): void {
     const at = this.model.key;
     const px = this.model.width.peek();
     if (!at || !this.model.answer.peek() || px === 0) return;
@@ -88,8 +92,10 @@ export class Requests {
     this.model.comparison.load(this.model.visiblePeers(), () => this.schedule());
     const next = this.nextRequest(view, px);
     this.model.loading.value = next?.plan.purpose === "detail";
-    if (!next) return;
-    const { plan, shift, lane } = next;
+    if (next) this.drawing = this.load(at, next);
+  }
+
+  private async load(at: WorkerKey, { at: of, plan, shift, lane }: NextRequest): Promise<void> {
     const controller = new AbortController();
     const mine = { plan, controller };
     this.tilesRequest = mine;
@@ -97,7 +103,7 @@ export class Requests {
       const range = { t0: plan.t0 + shift, t1: plan.t1 + shift };
       const asked = lane < 0 ? plan.lanes : [lane];
       const by = serverGroup(nav.peek().color);
-      const table = await getView(next.at, range, plan.px, asked, by, controller.signal);
+      const table = await getView(of, range, plan.px, asked, by, controller.signal);
       if (this.tilesRequest !== mine) return;
       for (let i = 0; shift !== 0 && i < table.length; i += 1) table.start[i] -= shift;
       const found = splitLanes(table);
@@ -120,7 +126,7 @@ export class Requests {
       return;
     }
     this.tilesRequest = null;
-    void this.fetchTiles();
+    this.fetchTiles();
   }
 
   /** All arrows between the lanes in view, where they are wished for. */
@@ -187,6 +193,7 @@ export class Requests {
     this.workRequest = true;
     try {
       const answer = await getWork(at, plan);
+      await this.drawing; // drawn with the rectangles of the same view, in one frame
       if (at === this.model.key) {
         this.model.curves.work.accept(plan, answer, whole);
         this.model.drawn.value += 1;
