@@ -13,8 +13,10 @@ import pytest
 from stepscope.errors import StepscopeError
 from stepscope.runs import open_run
 from stepscope.schema import Events, Kind, Lane, Window
-from stepscope.timeline import LIVE_BASE, VIEW_SCHEMA, NoSuchSlice, Timeline
+from stepscope.timeline import LIVE_BASE, NoSuchSlice, Timeline
 from stepscope.timeline.area import area
+from stepscope.timeline.one_slice import slice_of
+from stepscope.timeline.rectangles import VIEW_SCHEMA
 from stepscope.workers import FileWorker, Worker
 from tests.builders import T0_NS, TraceBuilder
 from tests.recorded import RecordedRun
@@ -61,7 +63,7 @@ def row_of(timeline: Timeline, name: str, which: int = 0) -> int:
 
 def connections(timeline: Timeline, name: str, which: int = 0) -> list[tuple[str, str, int | None]]:
     """(type, name of the other slice, latency in us) of each connection."""
-    found = timeline.slice(row_of(timeline, name, which))["connections"]
+    found = slice_of(timeline, row_of(timeline, name, which))["connections"]
     return [(c["type"], c["name"], None if c["latency"] is None else c["latency"] // 1000) for c in found]
 
 
@@ -238,7 +240,7 @@ def test_a_worker_that_recorded_nothing_yet_has_an_empty_timeline(tmp_path: Path
     assert timeline.view(0, 100, 100, [1, 2]).num_rows == 0
     assert timeline.find("x") == {"count": 0, "rows": []}
     with pytest.raises(NoSuchSlice):
-        timeline.slice(0)
+        slice_of(timeline, 0)
 
 
 def test_where_there_are_only_resource_samples_they_give_the_extent(tmp_path: Path) -> None:
@@ -290,7 +292,7 @@ def test_rows_of_a_view_are_those_of_slice_and_find(tmp_path: Path) -> None:
     run.window(TraceBuilder().op("x", 5, 10).kernel("gemm", 20, 40).gpu_annotation("region", 10, 60))
     timeline = Timeline(worker_of(run))
     for r in timeline.view(0, 100_000, 1000, lanes_of(timeline).values()).to_pylist():
-        found = timeline.slice(r["row"])
+        found = slice_of(timeline, r["row"])
         assert (found["name"], found["lane"], found["depth"]) == (r["name"], r["lane"], r["depth"])
         assert (found["start"], found["dur"], found["kind"]) == (r["start"], r["dur"], Kind(r["kind"]).name.lower())
         assert timeline.find(r["name"]) == {"count": 1, "rows": [r["row"]]}
@@ -381,7 +383,7 @@ def linked_trace() -> TraceBuilder:
 
 def test_a_slice_tells_its_exact_numbers(tmp_path: Path) -> None:
     timeline = timeline_of(tmp_path, linked_trace())
-    addmm = timeline.slice(row_of(timeline, "aten::addmm"))
+    addmm = slice_of(timeline, row_of(timeline, "aten::addmm"))
     expected: dict[str, Any] = {
         "origin_ns": str(T0_NS),
         "name": "aten::addmm",
@@ -395,9 +397,9 @@ def test_a_slice_tells_its_exact_numbers(tmp_path: Path) -> None:
     }
     assert {k: addmm[k] for k in expected} == expected
     assert addmm["args"] == {"Input Dims": [[8, 8]], "external id": 2}
-    linear = timeline.slice(row_of(timeline, "aten::linear"))
+    linear = slice_of(timeline, row_of(timeline, "aten::linear"))
     assert linear["self"] == 80_000 - 50_000  # the launches are grandchildren
-    gemm = timeline.slice(row_of(timeline, "gemm"))
+    gemm = slice_of(timeline, row_of(timeline, "gemm"))
     assert (gemm["kind"], gemm["step"], gemm["self"]) == ("kernel", 5, 20_000)
     assert gemm["args"] == {"grid": [4, 1, 1], "device": 0, "stream": 7, "correlation": 101, "external id": 2}
 
@@ -412,8 +414,8 @@ def test_launches_runs_and_operators_are_connected(tmp_path: Path) -> None:
         ("operator", "aten::linear", None),
     ]
     assert connections(timeline, "aten::linear") == [("run", "gemm", 3), ("run", "bias", 30)]
-    end = timeline.slice(row_of(timeline, "gemm"))["connections"][0]
-    assert timeline.slice(end["row"])["start"] == end["start"] == 25_000
+    end = slice_of(timeline, row_of(timeline, "gemm"))["connections"][0]
+    assert slice_of(timeline, end["row"])["start"] == end["start"] == 25_000
 
 
 def test_a_kernel_without_a_launch_finds_its_operator_by_id(tmp_path: Path) -> None:
@@ -421,7 +423,7 @@ def test_a_kernel_without_a_launch_finds_its_operator_by_id(tmp_path: Path) -> N
     timeline = timeline_of(tmp_path, trace.kernel("stray", 40, 5, correlation=77))
     assert connections(timeline, "gemm") == [("operator", "aten::mm", None)]
     assert connections(timeline, "stray") == []
-    assert timeline.slice(row_of(timeline, "stray"))["step"] is None
+    assert slice_of(timeline, row_of(timeline, "stray"))["step"] is None
 
 
 def test_correlation_ids_of_two_windows_do_not_meet(tmp_path: Path) -> None:
@@ -453,15 +455,15 @@ def test_the_self_time_of_an_always_on_step_is_in_no_phase(tmp_path: Path) -> No
     run = RecordedRun(tmp_path / "run")
     run.step(8, 0, 100, input_wait=(0, 30), forward=(40, 50)).step(9, 100, 70, forward=(100, 70)).end()
     timeline = Timeline(worker_of(run))
-    steps = [timeline.slice(row) for row in timeline.find("step")["rows"]]
+    steps = [slice_of(timeline, row) for row in timeline.find("step")["rows"]]
     assert [(s["step"], s["self"]) for s in steps] == [(8, 20_000), (9, 0)]
-    assert timeline.slice(row_of(timeline, "input_wait"))["self"] == 30_000
+    assert slice_of(timeline, row_of(timeline, "input_wait"))["self"] == 30_000
 
 
 def test_large_integers_are_text_for_browsers(tmp_path: Path) -> None:
     trace = TraceBuilder().op("x", 0, 10, Addr=137877241462784123, small=5)
     timeline = timeline_of(tmp_path, trace)
-    args = timeline.slice(row_of(timeline, "x"))["args"]
+    args = slice_of(timeline, row_of(timeline, "x"))["args"]
     assert (args["Addr"], args["small"]) == ("137877241462784123", 5)
 
 
@@ -469,7 +471,7 @@ def test_an_unknown_row_is_one_sentence(tmp_path: Path) -> None:
     timeline = timeline_of(tmp_path, linked_trace())
     for row in (-1, 7, LIVE_BASE, 1 << 40):
         with pytest.raises(NoSuchSlice, match=f"no slice {row}"):
-            timeline.slice(row)
+            slice_of(timeline, row)
 
 
 def test_find_lists_slices_by_time_and_counts_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -479,7 +481,7 @@ def test_find_lists_slices_by_time_and_counts_all(tmp_path: Path, monkeypatch: p
         trace.op("aten::add", 100 - 20 * i, 10, tid=i + 1)
     found = (timeline := timeline_of(tmp_path, trace)).find("aten::add")
     assert found["count"] == 5
-    assert [timeline.slice(row)["start"] for row in found["rows"]] == [20_000, 40_000, 60_000]
+    assert [slice_of(timeline, row)["start"] for row in found["rows"]] == [20_000, 40_000, 60_000]
     assert timeline.find("aten::a") == {"count": 0, "rows": []}
 
 

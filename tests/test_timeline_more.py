@@ -21,6 +21,7 @@ from stepscope.timeline.arrows import arrows
 from stepscope.timeline.export import TooMuch, chrome_trace, table_csv
 from stepscope.timeline.grouping import with_group
 from stepscope.timeline.neighbours import neighbour
+from stepscope.timeline.one_slice import slice_of
 from stepscope.timeline.peers import peer
 from stepscope.timeline.search import BadPattern, search
 from tests.builders import T0_NS, TraceBuilder
@@ -91,7 +92,7 @@ def test_always_on_steps_have_their_phases_inside(tmp_path: Path) -> None:
     steps = names["kind"].index(Kind.STEP)
     assert (names["total"][steps], names["self"][steps]) == (200_000, 120_000)
     for row in (LIVE_BASE, LIVE_BASE + 1, LIVE_BASE + 2, LIVE_BASE + 3):
-        told = timeline.slice(row)
+        told = slice_of(timeline, row)
         if told["kind"] == "step":
             begin, end = told["start"], told["start"] + told["dur"]
             assert area(timeline, begin, end, [told["lane"]])["self"] == told["self"]
@@ -260,7 +261,7 @@ def test_forward_and_backward_lead_to_each_other(tmp_path: Path) -> None:
     timeline = timeline_of(tmp_path, with_backward())
 
     def links(name: str) -> list[tuple[str, str]]:
-        told = timeline.slice(timeline.find(name)["rows"][0])["connections"]
+        told = slice_of(timeline, timeline.find(name)["rows"][0])["connections"]
         return [(c["type"], c["name"]) for c in told if c["type"] in ("forward", "backward")]
 
     assert links("aten::mm") == [("backward", "autograd::engine::evaluate_function: MmBackward0")]
@@ -303,12 +304,12 @@ def test_work_handed_to_another_thread_leads_back_and_forth(tmp_path: Path) -> N
     timeline = timeline_of(tmp_path, Window(events))
 
     def links(name: str) -> list[tuple[str, str]]:
-        told = timeline.slice(timeline.find(name)["rows"][0])["connections"]
+        told = slice_of(timeline, timeline.find(name)["rows"][0])["connections"]
         return [(c["type"], c["name"]) for c in told]
 
     assert links("run") == [("consumer", "process"), ("consumer", "done")]
     assert links("process") == links("done") == [("producer", "run")]
-    assert [timeline.slice(row)["args"] for row in range(3)] == [{}, {}, {}]  # the ids are none of the source's
+    assert [slice_of(timeline, row)["args"] for row in range(3)] == [{}, {}, {}]  # the ids are none of the source's
     found = arrows(timeline, 0, 100_000, None)
     leaves = [t + timeline.origin_ns - T0_NS for t in found["from_t"]]
     assert list(zip(found["type"], leaves, strict=True)) == [("consumer", 10_000), ("consumer", 50_000)]
@@ -328,7 +329,7 @@ def test_a_device_shows_what_the_host_does_for_it(tmp_path: Path) -> None:
     ]
     # They are the slices of the thread, under their numbers.
     thread = lane_of(timeline, "thread")
-    assert {timeline.slice(r["row"])["lane"] for r in shown} == {thread}
+    assert {slice_of(timeline, r["row"])["lane"] for r in shown} == {thread}
 
 
 def test_what_a_device_shows_of_its_host_counts_once(tmp_path: Path) -> None:
@@ -350,7 +351,7 @@ def test_a_kernel_tells_operator_modules_and_stack(tmp_path: Path) -> None:
     trace.python("nn.Module: Linear_0", 10, 50).op("aten::linear", 12, 30, external_id=1)
     trace.launch(15, 5, correlation=1, external_id=1).kernel("gemm", 50, 40, correlation=1)
     timeline = timeline_of(tmp_path, trace)
-    told = timeline.slice(timeline.find("gemm")["rows"][0])
+    told = slice_of(timeline, timeline.find("gemm")["rows"][0])
     assert told["operator"]["name"] == "aten::linear"
     assert told["modules"] == ["nn.Module: Net_0", "nn.Module: Linear_0"]
     assert told["stack"] == ["train.py(10): main", "nn.Module: Net_0", "nn.Module: Linear_0"]
@@ -359,7 +360,7 @@ def test_a_kernel_tells_operator_modules_and_stack(tmp_path: Path) -> None:
 def test_a_stack_in_the_record_goes_first(tmp_path: Path) -> None:
     trace = TraceBuilder().op("aten::mm", 0, 10, **{"Call stack": "inner.py(2): f;outer.py(1): main"})
     timeline = timeline_of(tmp_path, trace)
-    assert timeline.slice(0)["stack"] == ["outer.py(1): main", "inner.py(2): f"]
+    assert slice_of(timeline, 0)["stack"] == ["outer.py(1): main", "inner.py(2): f"]
 
 
 def test_groups_to_colour_by(tmp_path: Path) -> None:
@@ -432,7 +433,7 @@ def test_launches_of_two_windows_with_the_same_ids_stay_apart(tmp_path: Path) ->
     path.write_text(json.dumps(chrome_trace(timeline, 0, 2_000_000, None)))
     again = Timeline(open_run(path).workers[0])
     for name, at in (("a", 0), ("b", 1_000_000)):
-        found = again.slice(again.find(name)["rows"][0])["connections"]
+        found = slice_of(again, again.find(name)["rows"][0])["connections"]
         assert [(c["type"], c["start"]) for c in found if c["type"] == "launch"] == [("launch", at)]
 
 

@@ -1,8 +1,7 @@
-"""The timeline of one worker: its lanes, what a viewport shows of them, and everything about one slice."""
+"""The timeline of one worker: its lanes and segments, taken in as data comes, and what a viewport shows of them."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -15,37 +14,22 @@ from stepscope.analysis.collective_messages import group_sizes
 from stepscope.analysis.launches import Links
 from stepscope.analysis.steps import find_steps
 from stepscope.errors import StepscopeError
-from stepscope.lod import Rectangles
 from stepscope.resources import ResourceHistory
-from stepscope.schema import DEVICE_WORK, NONE, Device, Events, Kind
+from stepscope.schema import NONE, Device, Events, Kind
 from stepscope.store import StreamReader
-from stepscope.timeline.context import context
 from stepscope.timeline.lanes import Lanes
-from stepscope.timeline.links import Connection, SegmentLinks
+from stepscope.timeline.links import SegmentLinks
 from stepscope.timeline.live import LIVE_BASE, LiveStream, Names
 from stepscope.timeline.mirror import Mirror, mirrors_of
+from stepscope.timeline.rectangles import rectangles, view_table
 from stepscope.timeline.segment import Rows, Segment
 from stepscope.timeline.work import Curve, DeviceWork
 from stepscope.workers import Worker
 
-VIEW_SCHEMA = pa.schema(
-    [
-        ("lane", pa.int32()),
-        ("depth", pa.int16()),
-        ("start", pa.float64()),
-        ("dur", pa.float64()),
-        ("count", pa.int32()),
-        ("busy", pa.float64()),
-        ("name", pa.dictionary(pa.int32(), pa.utf8())),
-        ("kind", pa.uint8()),
-        ("row", pa.int32()),
-    ]
-)
+__all__ = ["LIVE_BASE", "MAX_FOUND", "NoSuchSlice", "Timeline"]
 
 #: The most rows that ``find`` lists.
 MAX_FOUND = 10_000
-
-_KIND_NAMES = {int(kind): kind.name.lower() for kind in Kind}
 
 
 class NoSuchSlice(StepscopeError):
@@ -153,48 +137,13 @@ class Timeline:
 
         Slices of a pixel or more stand alone; smaller neighbours in one pixel share a rectangle (``stepscope.lod``).
         """
-        t0_ns, t1_ns = t0 + self.origin_ns, max(t1, t0 + 1) + self.origin_ns
-        pixel_ns = min(max(1, (t1_ns - t0_ns) // max(px, 1)), 1 << 62)
-        wanted = sorted(set(lanes))
-        parts = []
-        for segment in self.drawn():
-            # Clipped to the data, since a far-off viewport does not fit into 64 bits; an instant takes up 1 ns.
-            begin_ns, end_ns = max(t0_ns, segment.begin_ns), min(t1_ns, segment.end_ns + 1)
-            if begin_ns < end_ns:
-                ranges = sorted(segment.rows_of[lane] for lane in wanted if lane in segment.rows_of)
-                if ranges:
-                    rows = np.concatenate([np.arange(*r) for r in ranges])
-                    shown = segment.index.view(rows, begin_ns, end_ns, pixel_ns)
-                    if len(shown.row):
-                        parts.append(_columns(segment, shown))
-        if not parts:
-            return VIEW_SCHEMA.empty_table()
-        return self._table(_join(parts, pixel_ns))
+        begin_ns, end_ns = t0 + self.origin_ns, max(t1, t0 + 1) + self.origin_ns
+        found = rectangles(self.drawn(), begin_ns, end_ns, px, sorted(set(lanes)))
+        return view_table(found, self.names.texts, self.origin_ns)
 
     def curves(self, edges: np.ndarray, lanes: Iterable[int]) -> dict[int, list[Curve]]:
         """The curves of devices' work on these lanes, by lane, over the bins between edges (ns from the origin)."""
         return self.work.curves(lanes, edges, self.origin_ns, list(self.devices.values()))
-
-    def slice(self, row: int) -> dict[str, Any]:
-        """Everything about one slice, as docs/api.md tells.
-
-        Raises:
-            NoSuchSlice: the row is unknown.
-        """
-        segment, event = self.locate(row)
-        events = segment.events
-        start_ns, dur_ns = int(events.ts_ns[event]), int(events.dur_ns[event])
-        return {
-            "origin_ns": str(self.origin_ns),
-            **self.place(segment, event),
-            "kind": _KIND_NAMES.get(int(events.kind[event]), "other"),
-            "lane_name": self.lanes.by_id[int(segment.lane[event])].name,
-            "self": dur_ns - self._children_ns(segment, event),
-            "step": self._step_of(segment, event, start_ns),
-            "args": self._args(segment, event),
-            **context(segment, self.links_of(segment), event),
-            "connections": [self._connection(segment, c) for c in self.links_of(segment).of(event)],
-        }
 
     def find(self, name: str) -> dict[str, Any]:
         """The slices of this very name in order of start: how many, and at most ``MAX_FOUND`` rows."""
@@ -338,113 +287,6 @@ class Timeline:
             "dur": int(events.dur_ns[event]),
         }
 
-    def _connection(self, segment: Segment, connection: Connection) -> dict[str, Any]:
-        place = self.place(segment, connection.event)
-        return {"type": connection.type, **place, "latency": connection.latency_ns}
-
-    def _children_ns(self, segment: Segment, event: int) -> int:
-        """Time that the direct children of a slice take. What else runs on a queue is no part of a device's work;
-        the children of an always-on step are its phases, on the lane below."""
-        events = segment.events
-        if int(events.kind[event]) in DEVICE_WORK:
-            return 0
-        inside = segment.children(event)
-        if segment.base >= LIVE_BASE and events.kind[event] == Kind.STEP:
-            phases = self.lanes.phases_beside(int(segment.lane[event]))
-            start_ns = int(events.ts_ns[event])
-            inside = segment.within(phases, 0, start_ns, start_ns + int(events.dur_ns[event]))
-        return int(events.dur_ns[inside].sum())
-
-    def _step_of(self, segment: Segment, event: int, at_ns: int) -> int | None:
-        """The step a slice belongs to: told by its source, else that which holds its start; device work that of
-        its launch."""
-        told = int(segment.events.step[event])
-        if told != NONE:
-            return told
-        if int(segment.events.kind[event]) in DEVICE_WORK:
-            call = self.links_of(segment).launch_of(event)
-            if call is None:
-                return None
-            at_ns = int(segment.events.ts_ns[call])
-        number, start, end = self.steps()
-        at = int(np.searchsorted(start, at_ns, "right")) - 1
-        return int(number[at]) if at >= 0 and at_ns < end[at] and number[at] != NONE else None
-
-    def _args(self, segment: Segment, event: int) -> dict[str, Any]:
-        told = _args(segment.events, event)
-        producer, consumer = self.links_of(segment).handoffs
-        for name, ends in (("correlation", producer), ("external id", consumer)):
-            if event in ends:
-                told.pop(name, None)  # a number of ours, not the source's
-        return told
-
-    def _table(self, columns: dict[str, np.ndarray]) -> pa.Table:
-        used = np.zeros(len(self.names.texts), bool)
-        used[columns["name"]] = True
-        names = pa.array([self.names.texts[i] for i in np.flatnonzero(used).tolist()], pa.utf8())
-        index = (np.cumsum(used) - 1).astype(np.int32)[columns["name"]]
-        arrays = {
-            "lane": columns["lane"],
-            "depth": columns["depth"],
-            "start": columns["start"] - self.origin_ns,
-            "dur": columns["end"] - columns["start"],
-            "count": columns["count"],
-            "busy": columns["busy"],
-            "name": pa.DictionaryArray.from_arrays(pa.array(index), names),
-            "kind": columns["kind"],
-            "row": columns["row"],
-        }
-        return pa.table([_as(arrays[f.name], f.type) for f in VIEW_SCHEMA], schema=VIEW_SCHEMA)
-
-
-def _as(values: Any, type: pa.DataType) -> pa.Array:
-    """By numpy: pyarrow's first cast of a process loads its compute module, which takes longer than a view."""
-    if isinstance(values, pa.Array):
-        return values
-    return pa.array(values.astype(type.to_pandas_dtype(), copy=False))
-
-
-def _columns(segment: Rows, shown: Rectangles) -> dict[str, np.ndarray]:
-    event = segment.at(shown.longest)
-    return {
-        "lane": segment.row_lane[shown.row],
-        "depth": segment.row_depth[shown.row],
-        "start": shown.start_ns,
-        "end": shown.end_ns,
-        "count": shown.count,
-        "busy": shown.busy_ns,
-        "longest": shown.longest_ns,
-        "name": segment.name[segment.events.name[event]],
-        "kind": segment.events.kind[event],
-        "row": event + segment.base,
-    }
-
-
-def _join(parts: list[dict[str, np.ndarray]], pixel_ns: int) -> dict[str, np.ndarray]:
-    """The rectangles of several segments in order. What one pixel shows of two windows becomes one rectangle."""
-    columns = {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}
-    order = np.lexsort((columns["start"], columns["depth"], columns["lane"]))
-    columns = {k: v[order] for k, v in columns.items()}
-    if len(parts) == 1:
-        return columns
-    alone = (columns["count"] == 1) & (columns["longest"] >= pixel_ns)
-    pixel = columns["start"] // pixel_ns
-    begins = np.ones(len(order), bool)
-    begins[1:] = alone[1:] | alone[:-1]
-    for key in (columns["lane"], columns["depth"], pixel):
-        begins[1:] |= key[1:] != key[:-1]
-    first = np.flatnonzero(begins)
-    if len(first) == len(order):
-        return columns
-    group = np.cumsum(begins) - 1
-    # The longest of each group: sorted by group, then longest first, the first of equals first.
-    best = np.lexsort((np.arange(len(order)), -columns["longest"], group))[first]
-    out = {k: columns[k][first] for k in ("lane", "depth", "start")}
-    out |= {k: columns[k][best] for k in ("longest", "name", "kind", "row")}
-    out |= {k: np.add.reduceat(columns[k], first) for k in ("count", "busy")}
-    out["end"] = np.maximum.reduceat(columns["end"], first)
-    return out
-
 
 def _live_steps(events: Events) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number, start and end of the steps in always-on rows."""
@@ -457,21 +299,3 @@ def _marked_steps(events: Events, launches: Links) -> tuple[np.ndarray, np.ndarr
     """Number, start and end of the steps that a window shows (``stepscope.analysis.steps``)."""
     steps = find_steps(Events.empty(), merge([events]), launches)
     return steps.id, steps.start_ns, steps.end_ns
-
-
-def _args(events: Events, event: int) -> dict[str, Any]:
-    """The args of a slice, and the ids and sizes that its source told; integers that a browser would round as text."""
-    columns = {
-        "bytes": events.bytes,
-        "device": events.device,
-        "stream": events.stream,
-        "correlation": events.correlation,
-        "external id": events.external_id,
-    }
-    told = {name: int(column[event]) for name, column in columns.items() if column[event] != NONE}
-    try:
-        own = events.args_of(event)
-    except json.JSONDecodeError:
-        own = {"args": events.args_values[int(events.args[event])]}
-    own = own if isinstance(own, dict) else {"args": own}
-    return {k: str(v) if isinstance(v, int) and abs(v) >= 1 << 53 else v for k, v in {**own, **told}.items()}

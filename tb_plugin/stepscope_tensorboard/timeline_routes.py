@@ -13,6 +13,7 @@ from stepscope.timeline.arrows import MAX_ARROWS, arrows
 from stepscope.timeline.export import TooMuch, chrome_trace, table_csv
 from stepscope.timeline.grouping import GROUPINGS, with_group
 from stepscope.timeline.neighbours import neighbour
+from stepscope.timeline.one_slice import slice_of
 from stepscope.timeline.peers import peer
 from stepscope.timeline.search import MAX_HITS, BadPattern, search
 from stepscope.workers import Worker
@@ -69,7 +70,7 @@ class TimelineRoutes(WorkerRoutes):
         row = p.integer("row")
         _, timeline = self._timeline(p)
         try:
-            found = timeline.slice(row)
+            found = slice_of(timeline, row)
         except NoSuchSlice as error:
             raise Problem(404, str(error)) from error
         return None, lambda: json_answer(found)

@@ -20,6 +20,7 @@ from stepscope.tables.occurrences import details, row_of
 from stepscope.tables.ordered import Ordered
 from stepscope.tables.query import BadQuery, Bound, Query, select, select_tree
 from stepscope.timeline import LIVE_BASE, Timeline
+from stepscope.timeline.one_slice import slice_of
 from stepscope.timeline.search import BadPattern
 from tests.builders import T0_NS, TraceBuilder
 from tests.recorded import RecordedRun
@@ -204,7 +205,7 @@ def test_a_row_and_its_occurrences(tmp_path: Path) -> None:
     assert row_of(found, 10**6, occurrences) is None
     # The rows are those of the timeline.
     timeline = tables._timeline
-    assert {timeline.slice(int(r))["name"] for r in one.rows} == {"hmma_gemm"}
+    assert {slice_of(timeline, int(r))["name"] for r in one.rows} == {"hmma_gemm"}
 
 
 def rows_index(of: Frame, name: str) -> int:
@@ -235,7 +236,7 @@ def test_annotations_of_the_always_on_stream_come_before_those_of_windows(tmp_pa
     rows = {row["name"]: (row["count"], row["total_ns"]) for row in rows_of(tables, "annotations", "name")}
     assert rows == {"augment": (2, 12_000), "log": (1, 3000)}
     found = tables.table("annotations").occurrences
-    assert [timeline.slice(int(row))["name"] for row in found.rows] == ["augment", "augment", "log"]
+    assert [slice_of(timeline, int(row))["name"] for row in found.rows] == ["augment", "augment", "log"]
     assert [bool(row >= LIVE_BASE) for row in found.rows] == [True, True, False]
     assert [row["step"] for row in rows_of(tables, "annotations", "none")] == [0, 0, 0]
 
