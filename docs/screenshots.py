@@ -1,8 +1,8 @@
 """Takes the screenshots of the README: python docs/screenshots.py URL_OF_TENSORBOARD [--run NAME]
 
 Each tab of the plugin (XLA where the run holds programs), and the timeline once more at a step that was recorded in
-depth, in light and dark, 1280 and 1920 pixels wide, saved as docs/images/<view>-<theme>-<width>.png. --themes and
---widths take fewer, or 2560 too.
+depth, in light and dark, 1280 and 1920 pixels wide, saved as docs/images/<view>-<theme>-<width>.png; some cards of the
+Summary alone, too, as card-<name>. --themes and --widths take fewer, or 2560 too.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -22,13 +24,24 @@ from playwright.sync_api import Browser, FrameLocator, Page, Playwright, expect,
 IMAGES = Path(__file__).resolve().parent / "images"
 SIZES = {1280: 800, 1920: 1080, 2560: 1300}
 THEMES = ("light", "dark")
+#: Cards of the Summary that documents show alone, where the run has them, by their titles.
+CARDS: dict[str, str | re.Pattern[str]] = {
+    "communication": "Communication",
+    "units": re.compile("^Units of "),
+    "counters": "Hardware counters",
+}
 #: After the page has no request open, for the last frame to be drawn.
 SETTLE_MS = 1500
 
 
 def ask(base: str, route: str, **parameters: str) -> dict[str, Any]:
-    with urlopen(f"{base}/data/plugin/stepscope/{route}?{urlencode(parameters)}") as answer:
-        return json.load(answer)
+    """What a route answers, once the file that it is about has been imported."""
+    while True:
+        with urlopen(f"{base}/data/plugin/stepscope/{route}?{urlencode(parameters)}") as answer:
+            found = json.load(answer)
+            if answer.status != 202:
+                return found
+        time.sleep(0.5)
 
 
 def views(base: str, run_name: str | None) -> dict[str, str]:
@@ -97,6 +110,16 @@ def shoot(page: Page, view: str, address: str, file: Path) -> None:
     print(file)
 
 
+def shoot_cards(page: Page, folder: Path, suffix: str) -> None:
+    """The cards of the Summary that is on show."""
+    frame = page.frame_locator("iframe")
+    for name, title in CARDS.items():
+        card = frame.locator(".card", has=frame.get_by_role("heading", name=title, exact=isinstance(title, str)))
+        if card.count():
+            card.screenshot(path=folder / f"card-{name}-{suffix}.png")
+            print(folder / f"card-{name}-{suffix}.png")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("url", help="where TensorBoard runs, e.g. http://localhost:6006")
@@ -115,6 +138,8 @@ def main() -> int:
                 page = browser.new_page(viewport={"width": width, "height": SIZES[width]}, color_scheme=theme)
                 for view, address in views(base, args.run).items():
                     shoot(page, view, f"{base}/{address}", args.out / f"{view}-{theme}-{width}.png")
+                    if view == "summary":
+                        shoot_cards(page, args.out, f"{theme}-{width}")
                 page.close()
         browser.close()
     return 0

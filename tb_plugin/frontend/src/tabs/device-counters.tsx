@@ -1,6 +1,6 @@
 // Hardware counters that a file carries: by counter, and those of a range profiler by kernel and by operator.
 
-import type { JSX } from "preact";
+import { Fragment, type JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { CountedRanges, DeviceCounter, DeviceCounters } from "../api";
 import { DEFINITIONS } from "../definitions";
@@ -89,7 +89,7 @@ function Counters({ rows }: { rows: readonly DeviceCounter[] }): JSX.Element {
         <tr key={`${row.device} ${row.counter}`}>
           {several && <td>{row.device}</td>}
           <th scope="row" title={row.description ?? row.counter}>
-            {row.label ?? row.counter}
+            <Breaking name={row.label ?? row.counter} />
             {row.unit && row.unit !== "percent" && <span class="faint"> {row.unit.replace("_per_s", "/s")}</span>}
           </th>
           {numbers.map(([label, value]) => (
@@ -105,6 +105,18 @@ function Counters({ rows }: { rows: readonly DeviceCounter[] }): JSX.Element {
     </PlainTable>
   );
 }
+
+/** A name that goes on in the next line behind a "_" rather than amid a word. */
+const Breaking = ({ name }: { name: string }): JSX.Element => (
+  <>
+    {name.split(/(?<=_)/).map((part, i) => (
+      <Fragment key={i}>
+        {part}
+        <wbr />
+      </Fragment>
+    ))}
+  </>
+);
 
 const exactly = (value: number | null | undefined) =>
   value == null ? "Values of this counter do not add up" : value.toLocaleString("en-US");
