@@ -11,7 +11,6 @@ from stepscope.analysis.collectives import Communication
 from stepscope.analysis.device_counters import CountedRanges, DeviceCounter
 from stepscope.analysis.device_phases import device_phases
 from stepscope.analysis.device_timeline import DeviceTimeline
-from stepscope.analysis.device_units import DeviceUnit
 from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.histogram import Histogram
 from stepscope.analysis.hlo_ops import HloOperation
@@ -40,6 +39,7 @@ from stepscope.analysis.synchronisation import SyncByOperator, SyncCalls, Synchr
 from stepscope.analysis.tf_data import TfData, TfDataStage
 from stepscope.analysis.throughput import Throughput
 from stepscope.analysis.trust import Trust
+from stepscope.analysis.unit_row import DeviceUnit
 from stepscope.analysis.work_curves import WorkCurves
 from stepscope.compare.parts import Parts
 from stepscope.compare.quantities import Quantity

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from stepscope.analysis.device_counters import SOURCES, CounterValues, device_counters
-from stepscope.analysis.device_units import DeviceUnit, device_named, unit_row
+from stepscope.analysis.device_units import device_named
 from stepscope.analysis.tpu_units import tpu_units
+from stepscope.analysis.unit_row import DeviceUnit, unit_row
 from stepscope.schema import Device
 
 _NO_TIME = "Peak not known: the range profiler runs each kernel several times and keeps no duration of it."

@@ -16,49 +16,13 @@ from stepscope.analysis.gpu import Gpu
 from stepscope.analysis.memcpy import direction
 from stepscope.analysis.select import covered, device_of
 from stepscope.analysis.steps import Steps
+from stepscope.analysis.unit_row import DeviceUnit, unit_row
 from stepscope.schema import NONE, Device, Events, Kind
 
 _NEEDS_STEPS = "It is measured against the steps, and none was captured in depth."
 _NO_LINK = "Peak not known: a trace does not tell over which link the device is attached."
 _NO_NETWORK = "Peak not known: a trace does not tell over which links the ranks talk."
 _NO_MODEL = "Peak not known: the device's model is not told, or its data sheet is not listed."
-
-
-@dataclass(frozen=True)
-class DeviceUnit:
-    """One unit of a device. Rates are those while the unit worked, over the whole capture.
-
-    Rows with ``measured`` = counter are sums or means of what hardware counters told (``device_counters``).
-
-    Metrics:
-        device: ordinal of the device
-        unit: which: compute, multiprocessors, warps, matrix_units, arithmetic, memory, memory_hlo, copy_to_device,
-            copy_from_device, copy_peer, interconnect; of counters the counter's name, of TPUs the unit's
-        label: what a page calls it
-        busy: share of the time of the steps in which the unit worked; null where only its use is told
-        achieved: how much it did, in ``quantity``; null where it was not measured, and ``why`` tells the reason
-        peak: the most that it can do, in ``quantity``: all of the time, all multiprocessors or warps, the maker's
-            figure of a rate; null where it is not known, and ``why`` tells the reason
-        quantity: what both are in: ns, multiprocessors, warps, ratio, flop_per_s, bytes_per_s, bytes, percent, cycles,
-            instructions, flop
-        utilization: achieved / peak; above 1 where caches serve what an operation is counted to read
-        measured: trace (the records' own times and sizes), estimated (from launch configurations, names of kernels or
-            shapes) or counter; null where it was not measured
-        basis: of what achieved is
-        why: why achieved or peak is null; null where both are told
-    """
-
-    device: int
-    unit: str
-    label: str
-    busy: float | None
-    achieved: float | None
-    peak: float | None
-    quantity: str
-    utilization: float | None
-    measured: str | None
-    basis: str
-    why: str | None
 
 
 def device_units(
@@ -98,34 +62,6 @@ def device_named(ordinal: int, devices: Sequence[Device]) -> Device | None:
     """The device of this ordinal; any, where none has it and all are alike (ROCm numbers those of its queues apart)."""
     told = {(each.name, each.sm_count, each.memory_bytes) for each in devices}
     return next((each for each in devices if each.id == ordinal), devices[0] if len(told) == 1 else None)
-
-
-def unit_row(
-    device: int,
-    unit: str,
-    label: str,
-    quantity: str,
-    achieved: float | None = None,
-    peak: float | None = None,
-    measured: str = "trace",
-    busy: float | None = None,
-    basis: str = "",
-    why: str | None = None,
-) -> DeviceUnit:
-    """One row. ``why`` is left out of one of which both are told."""
-    return DeviceUnit(
-        device=device,
-        unit=unit,
-        label=label,
-        busy=busy,
-        achieved=achieved,
-        peak=peak,
-        quantity=quantity,
-        utilization=achieved / peak if achieved is not None and peak else None,
-        measured=None if achieved is None else measured,
-        basis=basis,
-        why=None if achieved is not None and peak else why,
-    )
 
 
 @dataclass(frozen=True, eq=False)
