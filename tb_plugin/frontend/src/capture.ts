@@ -13,10 +13,10 @@ export interface Taken {
   duration_ns: number;
 }
 
-/** `lines`: what differs from worker to worker. */
+/** `lines`: what differs from worker to worker; `last`: the step with which the window is taken and only to be read. */
 export type Progress =
   | { state: "idle" }
-  | { state: "waiting"; text: string }
+  | { state: "waiting"; text: string; last: number | null }
   | { state: "done" | "problem"; text: string; lines: string[]; taken: Taken | null };
 
 /** A worker that was to be asked, as the page calls it. */
@@ -33,16 +33,16 @@ export const progress = signal<Progress>({ state: "idle" });
 
 /** Ask for a window of so many steps in these workers; `worker` null: of all workers that are alive. */
 export async function capture(run: string, worker: string | null, steps: number, of: readonly Asked[]): Promise<void> {
-  progress.value = { state: "waiting", text: "Asking the job …" };
+  progress.value = { state: "waiting", text: "Asking the job …", last: null };
   try {
     const asked = await post<{ workers: string[]; request: string }>("control/capture", { run, worker, steps });
     let latest: readonly WorkerState[] = [];
     const isOver = await follow(run, asked.request, PATIENCE_MS, (said) => {
       latest = said;
-      progress.value = summed(run, said, asked.workers, of, false);
+      progress.value = summed(run, said, asked.workers, of, steps, false);
       return progress.value.state !== "waiting";
     });
-    if (!isOver) progress.value = summed(run, latest, asked.workers, of, true);
+    if (!isOver) progress.value = summed(run, latest, asked.workers, of, steps, true);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     progress.value = { state: "problem", text, lines: [], taken: null };
@@ -54,6 +54,7 @@ export async function capture(run: string, worker: string | null, steps: number,
  *
  * @param asked ids of those that the request names
  * @param of those that it was meant for: some may have ended before it was made
+ * @param steps that were asked for
  * @param isOver whether to wait for no further word
  */
 export function summed(
@@ -61,13 +62,17 @@ export function summed(
   said: readonly WorkerState[],
   asked: readonly string[],
   of: readonly Asked[],
+  steps: number,
   isOver: boolean,
 ): Progress {
   const done = said.filter((s) => s.state === "done");
   if (!isOver && said.length - said.filter((s) => s.state === "accepted").length < asked.length) {
-    if (said.length === 0) return { state: "waiting", text: "Waiting for the job …" };
+    if (said.length === 0) return { state: "waiting", text: "Waiting for the job …", last: null };
     const ready = asked.length > 1 ? ` (${done.length} of ${asked.length} workers)` : "";
-    return { state: "waiting", text: `Capturing …${ready}` };
+    const begins = Math.max(...said.map((s) => s.first_step ?? -1));
+    if (begins < 0) return { state: "waiting", text: `Capturing …${ready}`, last: null };
+    const window = stepsOf({ first_step: begins, steps });
+    return { state: "waiting", text: `Capturing ${window} …${ready}`, last: begins + steps - 1 };
   }
   const first = said.find((s) => s.start_ns !== null && s.duration_ns !== null);
   const place = first && { run, worker: first.worker, start_ns: first.start_ns!, duration_ns: first.duration_ns! };
@@ -95,7 +100,7 @@ function outcome(id: string, asked: readonly string[], said: readonly WorkerStat
 
 const note = ({ detail }: WorkerState): string[] => (detail ? [detail] : []);
 
-function stepsOf({ first_step, steps }: WorkerState): string {
+function stepsOf({ first_step, steps }: Pick<WorkerState, "first_step" | "steps">): string {
   if (first_step === null) return "a window";
   if (steps === null) return `from step ${first_step}`; // a worker of an older version
   return steps > 1 ? `steps ${first_step} to ${first_step + steps - 1}` : `step ${first_step}`;

@@ -23,13 +23,17 @@ const said = (worker: string, state: WorkerState["state"], more: object = {}): W
 });
 
 test("a capture waits for all of its workers", () => {
-  assert.deepEqual(summed("r", [], BOTH, OF, false), { state: "waiting", text: "Waiting for the job …" });
-  const half = summed("r", [said("a", "done"), said("b", "accepted")], BOTH, OF, false);
-  assert.deepEqual(half, { state: "waiting", text: "Capturing … (1 of 2 workers)" });
+  assert.deepEqual(summed("r", [], BOTH, OF, 3, false), {
+    state: "waiting",
+    text: "Waiting for the job …",
+    last: null,
+  });
+  const half = summed("r", [said("a", "done"), said("b", "accepted")], BOTH, OF, 3, false);
+  assert.deepEqual(half, { state: "waiting", text: "Capturing steps 7 to 9 … (1 of 2 workers)", last: 9 });
 });
 
 test("a capture that is done leads to the first window that has a place", () => {
-  assert.deepEqual(summed("r", [said("a", "done"), said("b", "done", PLACE)], BOTH, OF, false), {
+  assert.deepEqual(summed("r", [said("a", "done"), said("b", "done", PLACE)], BOTH, OF, 3, false), {
     state: "done",
     text: "Captured steps 7 to 9 in 2 workers",
     lines: [],
@@ -39,7 +43,7 @@ test("a capture that is done leads to the first window that has a place", () => 
 
 test("a worker that came too late is told with the steps of each", () => {
   const late = said("b", "done", { first_step: 20, detail: "The request came too late for step 7." });
-  const told = summed("r", [said("a", "done"), late], BOTH, OF, false);
+  const told = summed("r", [said("a", "done"), late], BOTH, OF, 3, false);
   assert.deepEqual(told, {
     state: "done",
     text: "Captured, but not the same steps in all workers",
@@ -50,24 +54,24 @@ test("a worker that came too late is told with the steps of each", () => {
 
 test("what a worker refuses is told in its words, beside the window of the other", () => {
   const refused = said("b", "refused", { detail: "Not now." });
-  const told = summed("r", [said("a", "done", PLACE), refused], BOTH, OF, false);
+  const told = summed("r", [said("a", "done", PLACE), refused], BOTH, OF, 3, false);
   assert.deepEqual(told, {
     state: "problem",
     text: "No window in 1 of 2 workers.",
     lines: ["Rank 0: steps 7 to 9", "Rank 1: Not now."],
     taken: { run: "r", worker: "a", ...PLACE },
   });
-  const alone = summed("r", [refused], ["b"], OF.slice(1), false);
+  const alone = summed("r", [refused], ["b"], OF.slice(1), 3, false);
   assert.deepEqual(alone, { state: "problem", text: "Not now.", lines: [], taken: null });
 });
 
 test("a worker that is not asked any more, or does not answer, is told", () => {
-  const gone = summed("r", [said("a", "done")], ["a"], OF, false);
+  const gone = summed("r", [said("a", "done")], ["a"], OF, 3, false);
   assert.deepEqual(gone.state === "problem" && gone.lines, [
     "Rank 0: steps 7 to 9",
     "Rank 1: not asked, since it does not run any more",
   ]);
-  const silent = summed("r", [said("a", "done"), said("b", "accepted")], BOTH, OF, true);
+  const silent = summed("r", [said("a", "done"), said("b", "accepted")], BOTH, OF, 3, true);
   assert.deepEqual(silent.state === "problem" && silent.lines[1], "Rank 1: no window in three minutes");
 });
 
@@ -79,6 +83,7 @@ test("of many workers those of which the same is told share a line", () => {
     all,
     many.map(({ id }) => id),
     many,
+    3,
     false,
   );
   assert.deepEqual(told.state === "done" && told.lines, [

@@ -2,8 +2,8 @@
 
 import type { JSX } from "preact";
 import { useMayAsk } from "../asking";
-import { capture, progress, type Asked, type Taken } from "../capture";
-import { isWhole, shown } from "../data";
+import { capture, progress, type Asked, type Progress, type Taken } from "../capture";
+import { isWhole, overview, shown } from "../data";
 import { plural } from "../format";
 import { openWorker } from "../state";
 import { openStep } from "../tabs/open-step";
@@ -33,7 +33,7 @@ export function Capture(): JSX.Element | null {
   return (
     <span class="capture" data-testid="capture">
       <span class={`capture-told ${told.state}`} role="status">
-        {told.state === "waiting" && told.text}
+        {told.state === "waiting" && waitingText(told, live.length > 0)}
         {(told.state === "done" || told.state === "problem") && (
           <>
             <div>
@@ -67,6 +67,13 @@ export function Capture(): JSX.Element | null {
       )}
     </span>
   );
+}
+
+function waitingText({ text, last }: Progress & { state: "waiting" }, isLive: boolean): string {
+  const newest = overview.now.value.value?.id.at(-1) ?? null;
+  // Beyond the window: what takes time now is its conversion, which goes on without the job.
+  if (last !== null && newest !== null && newest > last) return "Reading what was captured …";
+  return isLive ? text : "Waiting, though the job writes nothing any more …";
 }
 
 function open({ run, worker, start_ns, duration_ns }: Taken): void {
