@@ -1,6 +1,6 @@
 // Draws the resource curves of a counter lane.
 
-import type { SeriesUnit } from "../api";
+import type { Series, SeriesUnit } from "../api";
 import { unitOf, valueText } from "../charts/time-lines";
 import { seriesColor } from "../palette";
 import type { Ink } from "./ink";
@@ -29,9 +29,9 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
     // One point beyond either edge: more of them cost as much as those that are seen.
     const first = Math.max(0, lowerBound(t, scene.range.t0) - 1);
     const last = Math.min(t.length, lowerBound(t, scene.range.t1) + 1);
-    const draw = (from: number, to: number) => {
+    const ofBins = (from: number, to: number) => drawBins(ctx, scene, curve.series, curve.meanNs ?? 0, y, from, to);
+    const slopes = (from: number, to: number) => {
       const x = (i: number) => xOf(t[i], scene.range, scene.width);
-      ctx.fillStyle = color;
       ctx.globalAlpha = 0.16;
       ctx.beginPath();
       ctx.moveTo(x(from), bottom);
@@ -47,15 +47,15 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
         ctx.fill();
       }
       ctx.globalAlpha = 1;
-      ctx.strokeStyle = color;
-      ctx.lineWidth = 1; // wider ones made an answer to the wheel take 202 ms instead of 121, without a GPU
       ctx.beginPath();
       ctx.moveTo(x(from), y(mean[from] ?? 0));
       for (let i = from + 1; i < to; i += 1) ctx.lineTo(x(i), y(mean[i] ?? 0));
       if (to === from + 1) ctx.lineTo(x(from) + 2, y(mean[from] ?? 0));
       ctx.stroke();
     };
-    eachRun(mean, draw, first, last);
+    ctx.fillStyle = ctx.strokeStyle = color;
+    ctx.lineWidth = 1; // wider ones made an answer to the wheel take 202 ms instead of 121, without a GPU
+    eachRun(mean, curve.meanNs === undefined ? slopes : ofBins, first, last);
   }
   if (unit) {
     ctx.textAlign = "right";
@@ -69,6 +69,34 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
     ctx.fillText(text, scene.width - 6, top + 4);
     ctx.textAlign = "left";
   }
+}
+
+/** Means of bins hold for the whole of their bin: columns on whole pixels and steps, painted in a tenth of the time that
+ * the area under slopes takes without a GPU (1300 of them: 0.6 instead of 7 ms). */
+function drawBins(
+  ctx: CanvasRenderingContext2D,
+  { range, width }: Scene,
+  { t, mean }: Series,
+  binNs: number,
+  y: (value: number) => number,
+  from: number,
+  to: number,
+): void {
+  const edge = (i: number, side: 1 | -1) => xOf(t[i] + (side * binNs) / 2, range, width);
+  ctx.globalAlpha = 0.16;
+  for (let i = from, x = Math.round(edge(from, -1)); i < to; i += 1) {
+    const next = Math.round(edge(i, 1));
+    const top = y(mean[i] ?? 0);
+    if (next > x) ctx.fillRect(x, top, next - x, y(0) - top);
+    x = next;
+  }
+  ctx.globalAlpha = 1;
+  ctx.beginPath();
+  for (let i = from; i < to; i += 1) {
+    ctx.lineTo(edge(i, -1), y(mean[i] ?? 0));
+    ctx.lineTo(edge(i, 1), y(mean[i] ?? 0));
+  }
+  ctx.stroke();
 }
 
 /** Runs of values that were measured, of those from `first` up to `last`: [from, to) for each. */
