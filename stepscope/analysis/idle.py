@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.capture import Capture
-from stepscope.analysis.groups import Groups
+from stepscope.analysis.groups import Groups, apart
 from stepscope.analysis.launches import Links
+from stepscope.analysis.order import by_first
 from stepscope.analysis.queues import reach
 from stepscope.analysis.select import device_of, queue_of
 from stepscope.schema import NONE
@@ -94,7 +95,7 @@ def _idle(
     called = np.full(len(start), np.iinfo(np.int64).max)  # a launch that is not known tells nothing beside another
     called[hit] = events.ts_ns[links.call[links.call_of_run[hit]]]
     windowed = group * len(capture) + capture.window_of(links.run)
-    order = np.lexsort((called, start, windowed))
+    order = by_first(apart(windowed, start, start)[0], called)
     windowed, start, end, called = windowed[order], start[order], end[order], called[order]
     first = np.ones(len(start), bool)
     first[1:] = windowed[1:] != windowed[:-1]

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stepscope.analysis import groups
+from stepscope.analysis.order import by_first
 from stepscope.analysis.select import queue_of
 from stepscope.schema import Events
 
@@ -41,7 +43,8 @@ def queue_order(events: Events, rows: np.ndarray, apart: np.ndarray | None = Non
     start = events.ts_ns[rows]
     end = start + events.dur_ns[rows]
     # Records of the same moments are put in an order of their own, in whatever order rows come.
-    order = np.lexsort((events.correlation[rows], events.kind[rows], events.name[rows], end, start, queue))
+    of_queue, _ = groups.apart(queue, start, start)
+    order = by_first(of_queue, end, events.name[rows], events.kind[rows], events.correlation[rows])
     position = np.empty(len(rows), np.int64)
     position[order] = np.arange(len(rows))
     queue, start, end = queue[order], start[order], end[order]
