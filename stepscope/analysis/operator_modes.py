@@ -18,7 +18,7 @@ from stepscope.schema import NONE, Events, Kind
 MODES = ("eager", "graph", "compiled")
 
 #: An operator that TensorFlow's executor runs, as the executor names it: "scope/name:Type".
-_GRAPH_OPERATOR = re.compile(r"[\w.][\w./>-]*:_?[A-Z]\w*")
+GRAPH_OPERATOR = re.compile(r"[\w.][\w./>-]*:_?[A-Z]\w*")
 #: TensorFlow runs one operator or one function that Python called, and what Python called.
 _EAGER_RUN, _EAGER_CALL = "EagerKernelExecute", "EagerExecute"
 #: What torch.compile puts around code that it compiled, and its own work around that.
@@ -102,7 +102,7 @@ def _xplane_slices(events: Events, rows: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "eager": runs[single[which]] if len(runs) else runs,
         "compiled": rows[compiled[of_row]] if len(rows) else rows,
-        "graph": rows[_named(events, rows, _GRAPH_OPERATOR, whole=True)],
+        "graph": rows[_named(events, rows, GRAPH_OPERATOR, whole=True)],
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.analysis.operator_modes import GRAPH_OPERATOR
 from stepscope.analysis.phases import Phases
 from stepscope.analysis.steps import Steps
 from stepscope.rules.finding import Gain, Place
@@ -82,6 +83,14 @@ class Case:
     def rows(self, part: str) -> list[dict[str, Any]]:
         """A list of the contract; empty where its analysis failed."""
         return self.worker.get(part) or []
+
+    @property
+    def operators(self) -> list[dict[str, Any]]:
+        """Operators that took time of the host. Where TensorFlow's executor ran some, those alone: the other names are
+        its own calls and those of its runtime, which wait for the threads on which operators run."""
+        told = [o for o in self.rows("operators") if o.get("host_self_ns")]
+        of_graph = [o for o in told if GRAPH_OPERATOR.fullmatch(o["name"])] if self.framework == "tensorflow" else []
+        return of_graph or told
 
     @property
     def hlo(self) -> list[dict[str, Any]]:

@@ -17,8 +17,8 @@ def dominant_kernel(case: Case) -> Finding | None:
     """One device function, or on the CPU one operator, takes much of the computing time.
 
     Fires when one takes at least ``dominant_ratio`` of the time of all compute kernels and devices compute half of the
-    step time or more; without devices, of the self time of all operators, or where most of that is in what XLA
-    compiled, one operation (HLO) of all those. Not a fault: it tells where to look.
+    step time or more; without devices, of the self time of all operators (in TensorFlow those that its executor ran), or
+    where most of that is in what XLA compiled, one operation (HLO) of all those. Not a fault: it tells where to look.
 
     Thresholds:
         dominant_ratio: our choice
@@ -57,7 +57,7 @@ def _operators(case: Case) -> tuple[str, str, int, int, int] | None:
     if case.hlo:
         top = case.hlo[0]
         return "hlo_operation", top["op"], top["self_ns"], sum(o["self_ns"] for o in case.hlo), top["runs"]
-    told = [o for o in case.rows("operators") if o.get("host_self_ns")]
+    told = case.operators
     if len(told) < 2:
         return None
     top = max(told, key=lambda o: o["host_self_ns"])

@@ -153,7 +153,7 @@ def _largest_operator(case: Case) -> str | None:
         return None
     if operation := _largest(case.hlo, "op", "self_ns"):
         return f"the largest HLO operation is {operation} of the time of all"
-    operator = _largest(case.rows("operators"), "name", "host_self_ns")
+    operator = _largest(case.operators, "name", "host_self_ns")
     return operator and f"the largest operator is {operator} of the operators' time"
 
 

@@ -35,6 +35,18 @@ def test_operators_count_where_most_time_is_theirs():
     assert bound(case).sentence == "CPU-bound: the largest operator is Run with 100.0 % of the operators' time."
 
 
+def test_calls_of_tensorflows_executor_are_no_operators():
+    names = {"KernelAndDeviceFunc::Run": 500, "model/dense/MatMul:MatMul": 60, "model/add:AddV2": 40}
+    rows = [{"name": name, "host_self_ns": ns, "count": 2} for name, ns in names.items()]
+    case = on_cpu(framework="tensorflow", operators=rows)
+    told = "model/dense/MatMul:MatMul with 60.0 % of the operators' time"
+    assert bound(case).sentence == f"CPU-bound: the largest operator is {told}."
+    (finding,) = [f for f in find(case).findings if f.rule == "dominant_kernel"]
+    assert finding.evidence["share_ratio"] == 0.6
+    eager = on_cpu(framework="tensorflow", operators=rows[:1])
+    assert "KernelAndDeviceFunc::Run with 100.0 %" in bound(eager).sentence
+
+
 def test_the_summary_tells_operations_and_modes(tmp_path):
     write_dense_run(tmp_path / "xla")
     summary = summarize(open_run(tmp_path / "xla"))
