@@ -70,12 +70,19 @@ def test_all_slices_of_one_name_stand_out(timeline: Timelines) -> None:
     tab.click(tab.stream, 2000)
     tab.selected("gemm")
     tab.opened.settle()
-    before = tab.canvas.screenshot()
+
+    def looks(t_us: float) -> bytes:
+        """A few pixels of the slice that runs then."""
+        x, y = tab.at(tab.stream, t_us)
+        return tab.page.screenshot(clip={"x": x - 4, "y": y - 4, "width": 8, "height": 8})
+
+    hit, other = 11_500, 16_500  # gemm and relu of the next step
+    before = looks(hit), looks(other)
     tab.key("h")
     tab.frame.get_by_test_id("search-hits").get_by_text("3", exact=True).wait_for()
     tab.opened.expect("highlight").to_have_attribute("aria-pressed", "true")
     tab.opened.settle()
-    assert tab.canvas.screenshot() != before
+    assert (looks(hit) == before[0], looks(other) == before[1]) == (True, False)  # the others are dimmed
     tab.key("h")
     tab.frame.get_by_test_id("search-hits").wait_for(state="detached")
 
