@@ -108,7 +108,8 @@ class RecordedRun:
         return self
 
     def alive(self) -> RecordedRun:
-        """It goes on writing, however long the test takes: a job counts as live for 10 s after it last wrote."""
+        """It goes on writing, however long the test takes: a job counts as live for 10 s after it last wrote. What it
+        really writes then is no news to a listing, which goes by times."""
         later = time.time() + 3600
         os.utime(self.folder.path / "worker.json", (later, later))
         return self
