@@ -17,7 +17,7 @@ def dominant_kernel(case: Case) -> Finding | None:
     """One device function, or on the CPU one operator, takes much of the computing time.
 
     Fires when one takes at least ``dominant_ratio`` of the time of all compute kernels and devices compute half of the
-    step time or more; without devices, of the self time of all operators (in TensorFlow those that its executor ran), or
+    step time or more; without devices, of the self time of all operators (TensorFlow: of those of its executor), or
     where most of that is in what XLA compiled, one operation (HLO) of all those. Not a fault: it tells where to look.
 
     Thresholds:
