@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.opened import expect, hash_of
+from tests.browser.opened import expect
 from tests.browser.test_accessibility import _RUN as VIOLATIONS
 from tests.browser.test_accessibility import AXE
 from tests.hlo.runs import B_BYTES, DOT_BYTES, OUT_BYTES, W_BYTES, X_BYTES, write_dense_run
@@ -113,7 +113,8 @@ def test_a_run_without_programs_says_how_to_get_them(open_page: Open, address: s
     page = open_page(address, run="gpu", tab="xla")
     page.expect("no-programs").to_contain_text("jit_compile=True")
     page = open_page(address, run="gpu")
-    page.frame.get_by_role("tab").first.wait_for()
+    page.frame.get_by_test_id("step-p50").wait_for()
+    page.settle()
     expect(page.frame.get_by_role("tab", name="XLA")).to_have_count(0)  # PyTorch's work is none of XLA's
 
 
@@ -130,8 +131,9 @@ def test_no_serious_violation(open_page: Open, address: str, theme: str) -> None
         if page.page.url.startswith("http"):
             page.reopen(state)
         else:
-            page.page.goto(f"{address}/{hash_of(state)}")
+            page.goto(address, state)
         page.frame.get_by_test_id(ready).first.wait_for()
+        page.settle()
         expect(page.frame.locator("html")).to_have_attribute("data-theme", theme)
         frame = next(f for f in page.page.frames if f != page.page.main_frame and "stepscope" in f.url + f.name)
         frame.evaluate(AXE.read_text(encoding="utf-8"))
