@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stepscope.compare.sides import Side, lacking
-from stepscope.summary.headline import gpu_busy, memory_peak
+from stepscope.summary.headline import gpu_busy, memory_peak, talks_on_host_only
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,9 @@ class Quantity:
     Metrics:
         name: step_p50, step_p95 (of the complete steps), throughput, gpu_busy (mean of the devices'
             utilization_steps), input_wait (mean of a step with phases), exposed_communication (the class
-            communication, mean of a step captured in depth), memory_peak (the most that was allocated at once on a
-            device, else what the monitor saw there), overhead (the profiler's share of the training)
+            communication, mean of a step captured in depth; null where all collectives ran on the host), memory_peak
+            (the most that was allocated at once on a device, else what the monitor saw there), overhead (the
+            profiler's share of the training)
         unit: ns, ratio, bytes or samples_per_s
         a: of the first worker
         b: of the second
@@ -41,7 +42,7 @@ _NAMES = (
     ("throughput", "samples_per_s", "a complete step and a known batch size"),
     ("gpu_busy", "ratio", "a step with device work in a deep window"),
     ("input_wait", "ns", "steps of which the input wait is known"),
-    ("exposed_communication", "ns", "a step captured in depth"),
+    ("exposed_communication", "ns", "a step captured in depth whose collectives, if any, ran on a device"),
     ("memory_peak", "bytes", "recorded allocations or a monitor of a device's memory"),
     ("overhead", "ratio", "a recording in which the profiler's overhead was measured"),
 )
@@ -68,7 +69,9 @@ def _values(side: Side) -> dict[str, float | None]:
         "throughput": (worker["throughput"] or {}).get("samples_per_s"),
         "gpu_busy": gpu_busy(worker),
         "input_wait": _per_step(side, "phase_total_ns", "input_wait", "phased_steps"),
-        "exposed_communication": _per_step(side, "activity_total_ns", "communication", "deep_steps"),
+        "exposed_communication": None
+        if talks_on_host_only(worker)
+        else _per_step(side, "activity_total_ns", "communication", "deep_steps"),
         "memory_peak": memory_peak(worker["memory"], side.monitored()),
         "overhead": (worker["overhead"] or {}).get("ratio"),
     }

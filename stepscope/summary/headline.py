@@ -12,6 +12,12 @@ def gpu_busy(worker: Mapping[str, Any]) -> float | None:
     return sum(busy) / len(busy) if busy else None
 
 
+def talks_on_host_only(worker: Mapping[str, Any]) -> bool:
+    """Whether its collectives all ran on the host, as those of Gloo: whether computation hid them is not known."""
+    found = (worker["communication"] or {}).get("collectives") or []
+    return bool(found) and not any(collective["device"] for collective in found)
+
+
 def memory_peak(memory: Sequence[Mapping[str, Any]] | None, resources: Mapping[str, Any]) -> int | None:
     """The most that was allocated on a device at once, else what the monitor saw of the device's memory.
 

@@ -12,7 +12,7 @@ from stepscope.analysis.rank_map import part_means, rank_map
 from stepscope.analysis.ranks import FAMILIES
 from stepscope.runs import Run
 from stepscope.summary import overview
-from stepscope.summary.headline import gpu_busy, memory_peak
+from stepscope.summary.headline import gpu_busy, memory_peak, talks_on_host_only
 from stepscope_tensorboard.answers import Problem, json_answer, or_null
 from stepscope_tensorboard.listing import Listing
 from stepscope_tensorboard.parameters import Parameters
@@ -134,7 +134,10 @@ def _columns(ids: Sequence[str], ranks: Sequence[dict[str, Any]], workers: Seque
         "excess_family": [e.get("family") for e in excess],
         "excess_ns": [_whole_number(e.get("ns")) for e in excess],
         "input_wait_ns": [_whole_number((r["phase_ns"] or {}).get("input_wait")) for r in ranks],
-        "exposed_ns": [_whole_number((r["activity_ns"] or {}).get("communication")) for r in ranks],
+        "exposed_ns": [
+            None if talks_on_host_only(w) else _whole_number((r["activity_ns"] or {}).get("communication"))
+            for r, w in zip(ranks, workers, strict=False)  # no ranks where there is nothing to compare
+        ],
         "gpu_busy": [gpu_busy(w) for w in workers] if ranks else [],
         "memory_peak_bytes": [memory_peak(w["memory"], w["resources"]) for w in workers] if ranks else [],
         "notes": [len(w["quality"]) for w in workers] if ranks else [],

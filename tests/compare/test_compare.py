@@ -232,3 +232,13 @@ def test_the_peak_of_memory_is_what_was_allocated_as_on_the_summary() -> None:
     assert memory_peak(allocators, {"gpu_memory_used": {"max": 20.0}}) == 6
     assert memory_peak(allocators[:1], {"gpu_memory_used": {"max": 20.0}}) == 20
     assert memory_peak(None, {}) is None
+
+
+def test_what_collectives_on_the_host_exposed_is_not_known(tmp_path: Path, before: Side) -> None:
+    made = TraceBuilder(rank=0).step(0, 0, 100).op("aten::mm", 10, 50).annotation("gloo:all_reduce", 20, 30, tid=9)
+    made.write(tmp_path / "gloo" / "worker0.pt.trace.json")
+    exposed = {q["name"]: q for q in compare(before, side(tmp_path / "gloo"))["headline"]}["exposed_communication"]
+    assert (exposed["a"], exposed["b"]) == (0, None)
+    assert exposed["why"].startswith(
+        "B does not have a step captured in depth whose collectives, if any, ran on a device"
+    )

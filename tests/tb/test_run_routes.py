@@ -47,6 +47,13 @@ def test_the_summary_lists_workers_by_rank(api: Api) -> None:
     assert found["coverage"] == {"steps": 12, "deep_steps": 0, "phased_steps": 12, "windows": 0}
 
 
+def test_what_collectives_on_the_host_exposed_is_not_known(tmp_path: Path) -> None:
+    trace = TraceBuilder().step(0, 0, 100).op("aten::mm", 10, 50)
+    RecordedRun(tmp_path / "r", rank=0, pid=0).window(trace).end()
+    RecordedRun(tmp_path / "r", rank=1, pid=1).window(trace.annotation("gloo:all_reduce", 20, 30, tid=9)).end()
+    assert get(api_of(tmp_path), "run/summary", run="r")["ranks"]["exposed_ns"] == [0, None]
+
+
 def test_the_peaks_of_memory(tmp_path: Path) -> None:
     for rank, size in enumerate((1000, 3000)):
         trace = TraceBuilder().step(0, 0, 100).memory(10, size, device=rank, total=size)
