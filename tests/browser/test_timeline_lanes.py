@@ -218,6 +218,15 @@ def test_rows_that_were_cut_are_told_and_come_into_view(timeline: Timelines) -> 
     tab.page.keyboard.up("Alt")
     expect(above).to_have_accessible_name("2 rows above those shown")
     expect(below).to_have_count(0)
+    # The lanes of a comparison show the same rows, and leave the buttons to the compared one.
+    tab.frame.locator(".labels-body").focus()
+    tab.page.keyboard.press("o")
+    peers = tab.frame.get_by_test_id("pinned-lane")
+    expect(peers).to_have_count(3)
+    tab.click(peers.nth(2), 11_000, depth=1)
+    tab.selected("nn.Module: Net_0")
+    assert [peers.nth(i).bounding_box()["height"] for i in (1, 2)] == [height, height]
+    expect(peers.get_by_test_id("lane-rows")).to_have_count(0)
 
 
 # -- moves ------------------------------------------------------------------------------------------

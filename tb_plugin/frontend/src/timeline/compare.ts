@@ -61,7 +61,8 @@ export class Comparison {
       node({ ...bare, id: HEADER_ID, type: "group", name, rows: 0 }, 0),
       ...peers.map((peer) => {
         const rows = peer.answer && peer.answer.lane !== null ? peer.answer.rows : 1;
-        return node({ ...bare, id: peer.id, type: "thread", name: this.rowName(peer), rows }, 1);
+        const { operators } = lane.info;
+        return node({ ...bare, id: peer.id, type: "thread", name: this.rowName(peer), rows, operators }, 1);
       }),
     ];
   }

@@ -304,8 +304,8 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
   const busy = busyText(row.node);
   const inside = row.folded && children.length > 0 ? `(${children.length})` : "";
   const ours = info.id < 0;
-  // What is not shown is told, and how to see it.
-  const isOpen = row.kind === "slices" && !row.folded;
+  // What is not shown is told, and how to see it; lanes of other workers show what the compared one does.
+  const isOpen = row.kind === "slices" && !row.folded && !ours;
   const cut = isOpen ? info.rows - row.rows : 0;
   const canShrink = isOpen && cut === 0 && row.rows > (timeline.usualRows.value.get(info.id) ?? Infinity);
   const scroll = pinned ? timeline.pinScroll.value : timeline.scroll.value;

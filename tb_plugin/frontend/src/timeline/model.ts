@@ -134,8 +134,14 @@ export class TimelineModel {
   /** Lanes that stay on top: pinned ones, then those of the comparison. */
   readonly pinned = computed<Layout>(() => {
     const pins = this.pins.value.flatMap((id) => this.tree.value.byId.get(id) ?? []);
-    const nodes = [...pins, ...this.comparison.nodes(this.tree.value)];
-    return stack(nodes, this.folded.value, this.sizes.value, this.tops.value);
+    const peers = this.comparison.nodes(this.tree.value);
+    // Those of other workers show the rows that the compared lane does.
+    const withPeers = (of: ReadonlyMap<number, number>) => {
+      const value = of.get(this.compared.value?.lane ?? NaN);
+      return value === undefined ? of : new Map([...of, ...peers.map(({ info }) => [info.id, value] as const)]);
+    };
+    const [sizes, tops] = [withPeers(this.sizes.value), withPeers(this.tops.value)];
+    return stack([...pins, ...peers], this.folded.value, sizes, tops);
   });
   readonly pinnedHeight = computed(() => Math.min(this.pinned.value.height, Math.floor(this.space.value * 0.6)));
   readonly height = computed(() => Math.max(0, this.space.value - this.pinnedHeight.value)); // of the scrolled lanes
