@@ -70,9 +70,7 @@ export function summed(
     if (said.length === 0) return { state: "waiting", text: "Waiting for the job …", last: null };
     const ready = asked.length > 1 ? ` (${done.length} of ${asked.length} workers)` : "";
     const begins = Math.max(...said.map((s) => s.first_step ?? -1));
-    if (begins < 0) return { state: "waiting", text: `Capturing …${ready}`, last: null };
-    const window = stepsOf({ first_step: begins, steps });
-    return { state: "waiting", text: `Capturing ${window} …${ready}`, last: begins + steps - 1 };
+    return { state: "waiting", text: `Capturing …${ready}`, last: begins < 0 ? null : begins + steps - 1 };
   }
   const first = said.find((s) => s.start_ns !== null && s.duration_ns !== null);
   const place = first && { run, worker: first.worker, start_ns: first.start_ns!, duration_ns: first.duration_ns! };
@@ -100,7 +98,7 @@ function outcome(id: string, asked: readonly string[], said: readonly WorkerStat
 
 const note = ({ detail }: WorkerState): string[] => (detail ? [detail] : []);
 
-function stepsOf({ first_step, steps }: Pick<WorkerState, "first_step" | "steps">): string {
+function stepsOf({ first_step, steps }: WorkerState): string {
   if (first_step === null) return "a window";
   if (steps === null) return `from step ${first_step}`; // a worker of an older version
   return steps > 1 ? `steps ${first_step} to ${first_step + steps - 1}` : `step ${first_step}`;

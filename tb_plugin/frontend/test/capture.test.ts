@@ -29,7 +29,7 @@ test("a capture waits for all of its workers", () => {
     last: null,
   });
   const half = summed("r", [said("a", "done"), said("b", "accepted")], BOTH, OF, 3, false);
-  assert.deepEqual(half, { state: "waiting", text: "Capturing steps 7 to 9 … (1 of 2 workers)", last: 9 });
+  assert.deepEqual(half, { state: "waiting", text: "Capturing … (1 of 2 workers)", last: 9 });
 });
 
 test("a capture that is done leads to the first window that has a place", () => {

@@ -72,8 +72,8 @@ export function Capture(): JSX.Element | null {
 function waitingText({ text, last }: Progress & { state: "waiting" }, isLive: boolean): string {
   const newest = overview.now.value.value?.id.at(-1) ?? null;
   // Beyond the window: what takes time now is its conversion, which goes on without the job.
-  if (last !== null && newest !== null && newest > last) return "Reading what was captured …";
-  return isLive ? text : "Waiting, though the job writes nothing any more …";
+  if (last !== null && newest !== null && newest > last) return "Converting …";
+  return isLive ? text : "The job is silent …";
 }
 
 function open({ run, worker, start_ns, duration_ns }: Taken): void {
