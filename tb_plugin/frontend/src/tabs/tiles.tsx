@@ -43,7 +43,9 @@ function StepTiles({ answer, steps: all }: { answer: SummaryAnswer; steps: Overv
         value={duration(time?.p50)}
         raw={time?.p50}
         note={
-          timed > 0 ? (
+          timed === 1 ? (
+            "of the only whole step"
+          ) : timed > 1 ? (
             <>
               {(["p95", "p99"] as const).map((q) => (
                 <span key={q} class="quantile" data-testid={`step-${q}`} data-value={time?.[q]}>
