@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from stepscope.schema import Kind
+from tests.browser.opened import PATIENCE_MS
 from tests.browser.timeline_page import HOSTILE, TimelinePage, Timelines
 from tests.recorded import RecordedRun
 
@@ -16,6 +18,8 @@ pytest.importorskip("playwright")
 pytestmark = pytest.mark.browser
 
 Open = Callable[..., Any]
+
+_VIEW_OF_RANK_1 = re.compile(r"/timeline/view\?.*worker=r1")
 
 
 # -- search -----------------------------------------------------------------------------------------
@@ -119,10 +123,17 @@ def test_a_run_of_one_worker_has_nothing_to_compare(timeline: Timelines) -> None
 
 
 def test_ranks_aligned_by_clock(timeline: Timelines) -> None:
-    tab = timeline()
+    """An answer that was asked for while the lanes were aligned otherwise is not drawn, however late it comes."""
+    tab = timeline(own=True)
+    held: list[Any] = []
+    tab.page.route(_VIEW_OF_RANK_1, lambda route: route.continue_() if held else held.append(route))
     tab.stream.hover()
     tab.stream.get_by_test_id("compare-lane").click()
-    tab.frame.get_by_role("button", name="by clock").click()
+    while not held:
+        tab.page.wait_for_timeout(20)
+    with tab.page.expect_response(_VIEW_OF_RANK_1, timeout=PATIENCE_MS):
+        tab.frame.get_by_role("button", name="by clock").click()
+    held[0].continue_()
     peers = tab.frame.get_by_test_id("pinned-lane")
     tab.frame.get_by_text("Rank 1").first.wait_for()
     tab.click(peers.nth(2), 16_800)

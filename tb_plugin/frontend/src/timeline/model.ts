@@ -261,6 +261,7 @@ export class TimelineModel {
       effect(() => {
         void this.compared.value;
         untracked(() => {
+          this.requests.dropTiles(); // those under way are aligned as before
           for (let i = 0; i < MOST_PEERS; i += 1) this.tiles.drop(peerRow(i));
           this.requests.schedule();
         });

@@ -34,15 +34,20 @@ export class Requests {
   /** Forget what is under way: another worker is shown. */
   reset(): void {
     this.hasAny = false;
-    this.tilesRequest?.controller.abort();
-    this.tilesRequest = null;
+    this.dropTiles();
     this.flowsRequest?.controller.abort();
     this.flowsRequest = null;
   }
 
   stop(): void {
-    this.tilesRequest?.controller.abort();
+    this.dropTiles();
     this.scheduled = false;
+  }
+
+  /** The rectangles under way are of no use any more: their answer is not taken, and the next may be asked for. */
+  dropTiles(): void {
+    this.tilesRequest?.controller.abort();
+    this.tilesRequest = null;
   }
 
   /** Ask for what is missing, once all that changes at this moment has: before the frame that shows the change is
@@ -86,8 +91,7 @@ export class Requests {
     const view = this.model.range.peek();
     if (this.tilesRequest) {
       if (stillUseful(this.tilesRequest.plan, view, px)) return;
-      this.tilesRequest.controller.abort();
-      this.tilesRequest = null;
+      this.dropTiles();
     }
     this.model.comparison.load(this.model.visiblePeers(), () => this.schedule());
     const next = this.nextRequest(view, px);
@@ -119,7 +123,7 @@ export class Requests {
       this.hasAny = true;
       timelineHas(at);
     } catch (error) {
-      if (this.tilesRequest !== mine || controller.signal.aborted) return;
+      if (this.tilesRequest !== mine) return;
       this.tilesRequest = null;
       this.model.loading.value = false;
       this.failed(error);
