@@ -173,6 +173,11 @@ class TestRun:
         good = next(w for w in workers if w["worker"].startswith("good"))
         assert bad["quality"][0]["code"] == "unreadable"
         assert set(bad) == set(good)
+        assert set(bad["coverage"]) == set(good["coverage"])
+        known = ("worker", "framework", "devices", "events", "findings", "quality", "trust")
+        told = [v for name, v in bad.items() if name not in known]
+        told = [v for held in told for v in (held.values() if isinstance(held, dict) else [held])]
+        assert told == [None] * len(told)  # what could not be read is not measured, and none of it is 0
 
     def test_a_run_without_a_readable_worker_is_an_error(self, tmp_path):
         (tmp_path / "bad.pt.trace.json").write_text("nothing of the kind")

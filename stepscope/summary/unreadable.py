@@ -14,58 +14,32 @@ from stepscope.summary.parts import fields_of
 from stepscope.workers import Worker
 
 
+#: Members of the contract that nothing is known of where no event could be read.
+_NOT_MEASURED = (
+    "rank", "world_size", "host", "pid", "job", "overhead", "loader", "throughput", "bound", "steps",
+    "activity_total_ns", "phase_total_ns", "device_phases", "gpu", "device_units", "device_counters", "idle", "kernels",
+    "kernels_by_launch_config", "kernel_launch_config_count", "memcpy", "memory_operations", "synchronisation",
+    "tf_data", "inference", "communication", "launches", "hlo_operations", "operators", "operators_by_shape",
+    "operators_by_shape_total", "operator_stacks", "modules", "modules_total", "sampled_modules", "memory",
+    "annotations", "annotation_count", "annotations_others", "step_time_ns", "micro_step_time_ns",
+)  # fmt: skip
+_COVERAGE = ("steps", "deep_steps", "phased_steps", "windows", "first_ns", "last_ns")
+
+
 def unreadable_worker(worker: Worker, error: StepscopeError) -> dict[str, Any]:
-    """The contract's entry of a worker that could not be read."""
-    empty = dict.fromkeys(("rank", "world_size", "host", "pid"))
+    """The contract's entry of a worker that could not be read: no event of it is kept, and all else is not measured."""
     unreadable: dict[str, Any] = {
         "worker": worker.id,
-        **empty,
         "framework": "unknown",
         "devices": [],
         "events": 0,
-        "coverage": {"steps": 0, "deep_steps": 0, "phased_steps": 0, "windows": 0, "first_ns": None, "last_ns": None},
-        "job": None,
-        "overhead": None,
-        "loader": None,
-        "throughput": None,
         "findings": [],
-        "bound": None,
-        "steps": [],
-        "activity_total_ns": None,
-        "phase_total_ns": None,
-        "device_phases": None,
-        "gpu": [],
+        "coverage": dict.fromkeys(_COVERAGE),
         "timeline_ns": fields_of(DeviceTimeline, None),
-        "idle": None,
         "activity_time_ns": fields_of(ActivityTime, None),
         "precision_ns": fields_of(Precision, None),
-        "kernels": [],
-        "kernels_by_launch_config": [],
-        "kernel_launch_config_count": 0,
-        "memcpy": {},
-        "memory_operations": [],
-        "synchronisation": None,
-        "tf_data": None,
-        "inference": None,
-        "device_units": None,
-        "device_counters": None,
-        "communication": None,
-        "launches": None,
         "operator_modes": fields_of(OperatorModes, None),
-        "hlo_operations": None,
-        "operators": [],
-        "operators_by_shape": None,
-        "operators_by_shape_total": None,
-        "operator_stacks": None,
-        "modules": None,
-        "modules_total": None,
-        "sampled_modules": None,
-        "memory": None,
-        "annotations": [],
-        "annotation_count": 0,
-        "annotations_others": None,
-        "step_time_ns": None,
-        "micro_step_time_ns": None,
+        **dict.fromkeys(_NOT_MEASURED),
     }
     judge(unreadable, [Note("unreadable", 1, str(error))])
     return unreadable
