@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stepscope.analysis.activity import activity_by_step
-from stepscope.analysis.annotations import Annotation, OtherAnnotations
+from stepscope.analysis.annotations import Annotation
 from stepscope.analysis.collective_sums import Collective
 from stepscope.analysis.collectives import Communication
 from stepscope.analysis.device_counters import CountedRanges, DeviceCounter
@@ -109,8 +109,7 @@ SECTIONS: list[tuple[str, str, str, Any]] = [
     ("Memory after each step", "memory/steps: growth", "", Growth),
     ("Memory of a compiled program", "xla/memory: memory", "bytes", ProgramMemory),
     ("Buffers of a compiled program", "xla/memory: buffers[]", "", LiveBuffer),
-    ("Annotations", "workers[].annotations[]", "", Annotation),
-    ("Annotations of all other names", "workers[].annotations_others", "", OtherAnnotations),
+    ("Annotations", "workers[].annotations[], .annotations_others", "", Annotation),
     ("Durations in bins", "the viewer's histograms", "", Histogram),
     ("One step beside the usual one", "the viewer's Step breakdown", "", Difference),
     ("Two workers: headline", "stepscope compare: headline[]", "", Quantity),

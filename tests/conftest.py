@@ -7,10 +7,13 @@ import re
 import shutil
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from stepscope.recorder import Recorder
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -55,6 +58,15 @@ def _own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.delenv("COLUMNS", raising=False)
         yield
+
+
+@pytest.fixture
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
+    """One that records into the test's folder, as rank 3 of 8."""
+    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=3, world_size=8)
+    recorder.start()
+    yield recorder
+    recorder.stop()
 
 
 @pytest.fixture(scope="session")

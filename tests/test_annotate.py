@@ -16,14 +16,6 @@ from stepscope.runs import open_run
 from stepscope.schema import Kind
 
 
-@pytest.fixture
-def recorder(tmp_path):
-    recorder = Recorder(tmp_path / "run", framework="pytorch")
-    recorder.start()
-    yield recorder
-    recorder.stop()
-
-
 @pytest.fixture(params=[annotate] if extension is None else [annotate, PythonRegion], ids=lambda made: made.__name__)
 def region(request):
     """What ``annotate`` is here, and what it is where the extension was not built."""

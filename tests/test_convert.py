@@ -13,7 +13,6 @@ from stepscope.conversions import Conversions
 from stepscope.convert import ON_DEMAND, convert, finish, main, take_over
 from stepscope.converter import _BOOT_S, Conversion, Converter
 from stepscope.errors import StepscopeError
-from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 from stepscope.store import RunFolder, read_window
 from tests.builders import TraceBuilder
@@ -24,14 +23,6 @@ def worker(tmp_path):
     worker = RunFolder(tmp_path / "run").create_worker(3, "node1", 4117)
     worker.write_meta({"framework": "pytorch", "rank": 3, "world_size": 8, "host": "node1", "pid": 4117})
     return worker
-
-
-@pytest.fixture
-def recorder(tmp_path):
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=0, world_size=1)
-    recorder.start()
-    yield recorder
-    recorder.stop()
 
 
 ONE_STEP = TraceBuilder().step(5, 0, 100).op("aten::mm", 0, 50)

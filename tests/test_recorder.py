@@ -8,8 +8,6 @@ import multiprocessing
 import os
 import threading
 
-import pytest
-
 import stepscope.recorder as recorder_module
 from stepscope.recorder import Recorder
 from stepscope.runs import open_run
@@ -19,14 +17,6 @@ from stepscope.store import read_stream
 
 def rows_of(recorder: Recorder) -> list[dict]:
     return read_stream(recorder.folder.live_path(), LIVE_SCHEMA).to_pylist()
-
-
-@pytest.fixture
-def recorder(tmp_path):
-    recorder = Recorder(tmp_path / "run", framework="pytorch", rank=3, world_size=8)
-    recorder.start()
-    yield recorder
-    recorder.stop()
 
 
 def test_spans_come_back_as_unix_time(recorder):

@@ -19,11 +19,11 @@ MOST_NAMES = 1000
 class Annotation:
     """All regions of one name.
 
-    The 1,000 with the largest totals are listed; ``annotation_count`` tells how many there are, and
-    ``annotations_others`` what the others add up to.
+    The 1,000 with the largest totals are listed. ``annotation_count`` tells how many names there are, and
+    ``annotations_others`` what those that are not listed add up to, null where all are.
 
     Metrics:
-        name: the region
+        name: the region; null where it stands for all that are not listed
         count: how often it ran
         total_ns: sum of its durations on the host
         min_ns: the shortest
@@ -33,7 +33,7 @@ class Annotation:
         max_ns: the longest
     """
 
-    name: str
+    name: str | None
     count: int
     total_ns: int
     min_ns: int
@@ -43,33 +43,8 @@ class Annotation:
     max_ns: int
 
 
-@dataclass(frozen=True)
-class OtherAnnotations:
-    """All regions whose names are not among those listed, null where all are.
-
-    Metrics:
-        names: how many names they have
-        count: how many regions there are
-        total_ns: sum of their durations on the host
-        min_ns: the shortest
-        p50_ns: median duration, by nearest rank
-        p90_ns: 90th percentile, by nearest rank
-        p99_ns: 99th percentile, by nearest rank
-        max_ns: the longest
-    """
-
-    names: int
-    count: int
-    total_ns: int
-    min_ns: int
-    p50_ns: int
-    p90_ns: int
-    p99_ns: int
-    max_ns: int
-
-
-def annotation_times(live: Events, deep: Events) -> tuple[list[Annotation], OtherAnnotations | None]:
-    """One entry a name, the largest total first, and what those that are left out add up to.
+def annotation_times(live: Events, deep: Events) -> tuple[list[Annotation], Annotation | None, int]:
+    """One entry a name, the largest total first, what those that are left out add up to, and how many names there are.
 
     A name that the always-on stream has is taken from there alone: the deep windows show the same regions.
     """
@@ -88,8 +63,8 @@ def annotation_times(live: Events, deep: Events) -> tuple[list[Annotation], Othe
     place = np.full(len(names), len(listed), np.int64)
     place[listed] = np.arange(len(listed))
     sums = list(zip(*annotation_sums(Groups(place[groups.of]), dur_ns).values(), strict=True))
-    others = OtherAnnotations(len(left), *sums[-1]) if left else None
-    return [Annotation(names[i], *row) for i, row in zip(listed, sums, strict=False)], others
+    others = Annotation(None, *sums[-1]) if left else None
+    return [Annotation(names[i], *row) for i, row in zip(listed, sums, strict=False)], others, len(names)
 
 
 def annotation_rows(live: Events, deep: Events) -> tuple[np.ndarray, np.ndarray]:

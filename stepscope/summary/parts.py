@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.annotations import Annotation, OtherAnnotations
+from stepscope.analysis.annotations import Annotation
 from stepscope.analysis.autograd import Autograd
 from stepscope.analysis.capture import Capture
 from stepscope.analysis.collective_messages import group_sizes
@@ -59,11 +59,11 @@ def communication_part(events: Events, runs: CollectiveRuns) -> dict[str, Any] |
     }
 
 
-def annotations_part(found: tuple[list[Annotation], OtherAnnotations | None] | None) -> dict[str, Any]:
-    listed, others = found or (None, None)
+def annotations_part(found: tuple[list[Annotation], Annotation | None, int] | None) -> dict[str, Any]:
+    listed, others, names = found or (None, None, None)
     return {
         "annotations": plain(listed),
-        "annotation_count": None if listed is None else len(listed) + (others.names if others else 0),
+        "annotation_count": names,
         "annotations_others": others and asdict(others),
     }
 

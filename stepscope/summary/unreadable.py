@@ -13,7 +13,6 @@ from stepscope.summary.judgement import judge
 from stepscope.summary.parts import fields_of
 from stepscope.workers import Worker
 
-
 #: Members of the contract that nothing is known of where no event could be read.
 _NOT_MEASURED = (
     "rank", "world_size", "host", "pid", "job", "overhead", "loader", "throughput", "bound", "steps",

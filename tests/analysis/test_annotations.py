@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pytest
 
 from stepscope.analysis import annotations
-from stepscope.analysis.annotations import Annotation, OtherAnnotations, annotation_times, durations_of
+from stepscope.analysis.annotations import Annotation, annotation_times, durations_of
 from stepscope.schema import Events, Kind
 from tests.analysis.table import Table
 
@@ -36,14 +36,14 @@ def test_names_beyond_the_longest_add_up_in_one_entry(monkeypatch: pytest.Monkey
     for i in range(4):
         live.host(Kind.ANNOTATION, f"request {i}", 100 * i, 10 + i)
         deep.host(Kind.ANNOTATION, f"deep {i}", 100 * i, 20 + i).host(Kind.ANNOTATION, f"deep {i}", 100 * i + 50, 1)
-    whole, none = annotation_times(live.events(), deep.events())
+    whole, none, names = annotation_times(live.events(), deep.events())
     monkeypatch.setattr(annotations, "MOST_NAMES", 3)
-    listed, others = annotation_times(live.events(), deep.events())
+    listed, others, still = annotation_times(live.events(), deep.events())
     assert none is None
-    assert len(whole) == 8
+    assert len(whole) == names == still == 8
     assert listed == whole[:3]
     assert [a.name for a in listed] == ["deep 3", "deep 2", "deep 1"]
-    assert others == OtherAnnotations(5, 6, 20 + 1 + 10 + 11 + 12 + 13, 1, 11, 20, 20, 20)
+    assert others == Annotation(None, 6, 20 + 1 + 10 + 11 + 12 + 13, 1, 11, 20, 20, 20)
     for field in ("count", "total_ns"):
         assert sum(asdict(a)[field] for a in [*listed, others]) == sum(asdict(a)[field] for a in whole)
 

@@ -268,7 +268,7 @@ class TestAnnotations:
         table = Table()
         for i, dur in enumerate((30, 10, 20)):
             table.host(Kind.ANNOTATION, "load", 100 * i, dur)
-        (found,), _ = annotation_times(Events.empty(), table.events())
+        (found,), *_ = annotation_times(Events.empty(), table.events())
         assert (found.count, found.total_ns, found.p50_ns, found.p99_ns) == (3, 60, 20, 30)
 
     def test_a_name_of_the_always_on_stream_is_not_counted_again_in_windows(self):
