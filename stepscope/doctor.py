@@ -134,6 +134,13 @@ def _diagnose(worker: RecordedWorker, now_ns: int, out_of_memory: bool) -> Diagn
     )
 
 
+def standing(worker: RecordedWorker) -> tuple[str, str]:
+    """The state in a word and a sentence without a look at the steps: a process that lives and ends none counts as
+    running while it writes."""
+    now_ns = time.time_ns()
+    return _state(worker, now_ns, now_ns, 0.0)
+
+
 def _state(worker: RecordedWorker, now_ns: int, last_end: int | None, usual_ns: float) -> tuple[str, str]:
     meta = worker.meta
     exception = meta.get("exception")

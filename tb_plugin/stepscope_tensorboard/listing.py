@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from stepscope.doctor import standing
 from stepscope.errors import StepscopeError
 from stepscope.runs import Run, find_runs
 from stepscope.workers import FileWorker, RecordedWorker, Worker
@@ -119,8 +120,9 @@ def describe(run: Run) -> dict[str, Any]:
 
 def _describe_worker(worker: Worker) -> dict[str, Any]:
     known = {name: _known(worker, name) for name in ("rank", "world_size", "host", "pid", "framework")}
-    ended = None if isinstance(worker, FileWorker) else (worker.meta or {}).get("ended_ns") is not None
-    return {"id": worker.id, "source": source_of(worker), "live": worker.is_live, "ended": ended, **known}
+    source = source_of(worker)
+    state, detail = standing(worker) if isinstance(worker, RecordedWorker) and source == "recording" else (None, None)
+    return {"id": worker.id, "source": source, "live": worker.is_live, "state": state, "detail": detail, **known}
 
 
 def source_of(worker: Worker) -> str:

@@ -39,6 +39,7 @@ class Summarised:
 
     def __init__(self, worker: Worker) -> None:
         self.updated_ns = worker.updated_ns  # taken before reading: what comes in meanwhile is not missed later
+        self.was_live = worker.is_live
         state = keeping.state_of(worker)
         found = keeping.read(worker)
         if found is None:
@@ -83,7 +84,8 @@ class Session:
         """The analysis of what the worker's files hold now; of a running job a slightly older one if it is slow."""
         updated_ns = worker.updated_ns
         summary = self._summary
-        while summary is None or summary.updated_ns < updated_ns:
+        # A job that falls silent writes nothing more, and its summary must say that it broke off.
+        while summary is None or summary.updated_ns < updated_ns or (summary.was_live and not worker.is_live):
             try:  # more than once where the result is of work that began before the latest change
                 summary = self._summarised.result(lambda: Summarised(worker), f"Analysing {worker.id}.")
             except Pending:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import time
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,8 @@ def test_runs_and_their_workers(tmp_path: Path) -> None:
                 "pid": 4117,
                 "framework": "pytorch",
                 "live": False,
-                "ended": True,
+                "state": "finished",
+                "detail": "The recording ended in order.",
             }
         ],
     }
@@ -118,7 +120,8 @@ def test_runs_and_their_workers(tmp_path: Path) -> None:
         "pid": None,
         "framework": None,
         "live": False,
-        "ended": None,
+        "state": None,
+        "detail": None,
     }
     assert not (tmp_path / "traces" / ".stepscope").exists()
 
@@ -129,6 +132,25 @@ def test_an_imported_file_tells_its_rank(tmp_path: Path) -> None:
     get(api, "summary", run="traces", worker="t.pt.trace.json")
     (worker,) = get(api, "runs")["runs"][0]["workers"]
     assert (worker["rank"], worker["world_size"], worker["framework"]) == (1, 2, "pytorch")
+
+
+def test_a_job_that_falls_silent_is_told_to_have_broken_off(tmp_path: Path) -> None:
+    nobody = 2**22 + 1  # a process number that Linux gives to none
+    run = RecordedRun(tmp_path / "exp1", host=socket.gethostname(), pid=nobody).step(0, 0, 100).flush().alive()
+    api = api_of(tmp_path)
+    of = {"run": "exp1", "worker": run.folder.id}
+
+    def codes() -> list[str]:
+        return [note["code"] for note in get(api, "summary", **of)["worker"]["quality"]]
+
+    assert "unfinished_recording" not in codes()
+    for folder, _, names in os.walk(run.folder.path):
+        for path in (folder, *(os.path.join(folder, name) for name in names)):
+            os.utime(path, (T0_NS / 1e9, T0_NS / 1e9))  # nothing was written since; the files are as they were
+    assert "unfinished_recording" in codes()
+    worker = get(api_of(tmp_path), "runs")["runs"][0]["workers"][0]
+    assert (worker["live"], worker["state"]) == (False, "killed")
+    assert worker["detail"].startswith(f"Process {nobody} is gone")
 
 
 def test_a_running_job_is_live_and_what_is_damaged_is_told(tmp_path: Path) -> None:

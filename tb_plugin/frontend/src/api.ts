@@ -4,6 +4,9 @@ import { address, ASKED, type Params } from "./address";
 import { decodeView, type ViewTable } from "./timeline/decode";
 import { counted } from "./under-way";
 
+/** How a recording stands, as `stepscope doctor` tells it. */
+export type WorkerState = "running" | "finished" | "failed" | "stopped" | "killed" | "hung" | "lost";
+
 export interface WorkerInfo {
   id: string;
   source: "recording" | "import" | "file"; // an import is a file of which a run folder was made
@@ -13,7 +16,8 @@ export interface WorkerInfo {
   pid: number | null;
   framework: string | null;
   live: boolean;
-  ended: boolean | null; // a recording that is neither live nor ended was killed, or hangs; null: a file
+  state: WorkerState | null; // of a recording; null: a file
+  detail: string | null; // the state in a sentence
 }
 
 export interface RunInfo {

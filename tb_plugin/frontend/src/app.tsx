@@ -1,10 +1,8 @@
 // The frame of the page: run and worker pickers, tabs, the live indicator, and the tab on show.
 
-import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RunInfo, WorkerInfo } from "./api";
-import { clockMs, isLive, isWhole, mayUseXla, runs, shown, updatedMs } from "./data";
-import { ago, calendar } from "./format";
+import type { RunInfo } from "./api";
+import { isWhole, mayUseXla, runs, shown } from "./data";
 import { TABS, type Tab } from "./hash";
 import { nav, navigate, openAllWorkers, openWorker, tab } from "./state";
 import { OneWorkerOnly } from "./tabs/run-one";
@@ -24,6 +22,7 @@ import { XlaTab } from "./tabs/xla-tab";
 import { isolated } from "./timeline/text";
 import { Capture } from "./ui/capture";
 import { EmptyLogdir } from "./ui/empty";
+import { Freshness } from "./ui/freshness";
 import { Logo } from "./ui/icons";
 import { Picker, type Choice } from "./ui/picker";
 import { runChoice, workerChoice, workerOrder } from "./ui/run-choices";
@@ -123,39 +122,6 @@ function Tabs(): JSX.Element {
         </button>
       ))}
     </div>
-  );
-}
-
-const brokeOff = (worker: WorkerInfo | null) => worker?.source === "recording" && worker.ended === false;
-const BROKEN = "The process never said that it ended: it was killed, hangs, or its disk is full.";
-
-/** "live, last data 2 s ago", "finished" or "imported 3 min ago", "file of 2026-03-07", or that no server answers. */
-function Freshness(): JSX.Element | null {
-  const text = useComputed(() => {
-    if (runs.now.value.state === "error") return runs.now.value.detail;
-    const at = updatedMs.value;
-    const when = at === null ? "" : ago(clockMs.value - at);
-    if (shown.value.worker?.source === "file") return at === null ? "file" : `file of ${calendar(at).slice(0, 10)}`;
-    if (isLive.value) return `live${when && `, last data ${when}`}`;
-    const worker = shown.value.worker;
-    if (brokeOff(worker)) return when ? `last data ${when}` : "no end told";
-    const word = worker?.source === "import" ? "imported" : "finished";
-    return when ? `${word} ${when}` : word;
-  });
-  if (!shown.value.worker) return null;
-  const state = runs.now.value.state === "error" ? "lost" : isLive.value ? "live" : "finished";
-  const at = updatedMs.value;
-  const isFile = shown.value.worker.source === "file";
-  const when = at === null ? "" : `${isFile ? "File written" : "Last data"} at ${new Date(at).toLocaleString()}`;
-  return (
-    <span
-      class={`freshness ${state}`}
-      data-testid="freshness"
-      title={[text.value, when, !isLive.value && brokeOff(shown.value.worker) && BROKEN].filter(Boolean).join("\n")}
-    >
-      <span class="dot" aria-hidden="true" />
-      <span>{text}</span>
-    </span>
   );
 }
 

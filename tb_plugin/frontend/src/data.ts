@@ -74,7 +74,8 @@ export const isLive = computed(() => shown.value.worker?.live ?? false);
 /** Unix ms of the newest data of the shown run. */
 export const updatedMs = computed(() => absoluteMs(shown.value.run?.updated_ns ?? null, null));
 
-const updatedText = computed(() => String(shown.value.run?.updated_ns ?? ""));
+/** Changes with the data, and when a job ends or falls silent. */
+const updatedText = computed(() => `${shown.value.run?.updated_ns ?? ""} ${isLive.value}`);
 
 function loadSummary(at: WorkerKey): void {
   if (at !== key.peek()) return; // it was put off, and another worker is shown
