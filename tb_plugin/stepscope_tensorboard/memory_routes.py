@@ -37,7 +37,7 @@ class MemoryRoutes(WorkerRoutes):
         return {"memory/curve": self.curve, "memory/alive": self.alive, "memory/steps": self.steps}
 
     def curve(self, p: Parameters) -> Made:
-        of = p.integer("of", 0, least=0)
+        of = p.integer("of", 0, least=0) if p.has("of") else None
         t0, t1 = p.optional_integer("t0"), p.optional_integer("t1")
         points = p.integer("points", 1500, least=20, most=MAX_POINTS)
         version, tables = self._tables(p)
@@ -59,14 +59,18 @@ class MemoryRoutes(WorkerRoutes):
         return session.tables(worker, "allocations")
 
 
-def curve_impl(tables: Tables, of: int, t0: int | None, t1: int | None, points: int) -> dict[str, Any]:
+def curve_impl(tables: Tables, of: int | None, t0: int | None, t1: int | None, points: int) -> dict[str, Any]:
     """All allocators in short, and the curve of one in [t0, t1]; a null is between two windows."""
     origin = tables.origin_ns
     found = tables.source.allocators or []
+    told = [_about(a, found, tables) for a in found]
+    if of is None:  # the fullest of a device, as the summary shows first
+        ranks = [(a.device is not None, one["peak_bytes"]) for a, one in zip(found, told, strict=True)]
+        of = ranks.index(max(ranks)) if ranks else 0
     answer: dict[str, Any] = {
         "origin_ns": str(origin),
         "why_empty": tables.table("allocations").why_empty(),
-        "allocators": [_about(a, found, tables) for a in found],
+        "allocators": told,
         "of": of,
         "numbering": numbered_differently([a.device for a in found], tables.source.events),
     }

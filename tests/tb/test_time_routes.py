@@ -45,6 +45,15 @@ def test_a_curve_and_what_was_alive(logdir: Path) -> None:
     assert alive["rows"] == [{"name": "aten::clone", "count": 2, "bytes": 60}]
 
 
+def test_the_fullest_allocator_of_a_device_is_shown_first(tmp_path: Path) -> None:
+    trace = TraceBuilder().step(0, 1000, 500)
+    for at, device, level in ((1010, None, 900), (1020, 0, 100), (1030, 1, 300)):
+        trace.memory(at, level, total=level, device=device)
+    RecordedRun(tmp_path / "exp").step(0, 1000, 500).flush().window(trace).end()
+    told = ask(tmp_path, "memory/curve")
+    assert told["allocators"][told["of"]]["name"] == "GPU 1"
+
+
 def test_a_moment_outside_of_windows_and_an_unknown_allocator(logdir: Path) -> None:
     told = ask(logdir, "memory/alive", t=9_000_000, by="size")
     assert (told["alive"], told["why"]) == (None, "between_windows")

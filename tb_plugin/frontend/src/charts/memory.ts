@@ -26,16 +26,16 @@ export function byteMark(n: number): string {
 export function memoryOption(memory: MemoryRow, theme: Theme): Option {
   const colors = CHART_COLORS[theme];
   const { ts_ns: ts, allocated, reserved } = memory.curve;
-  const zero = ts[0] ?? 0;
-  const total = Math.max((ts.at(-1) ?? zero) - zero, 1);
-  const tick = niceStep(total / 5);
+  const last = ts.at(-1) ?? 1;
+  const tick = niceStep((last - (ts[0] ?? 0)) / 5);
+  const first = Math.floor((ts[0] ?? 0) / tick) * tick; // a round time: every mark is one then
   const most = Math.max(memory.peak_bytes, reserved ? (memory.peak_reserved_bytes ?? 0) : 0);
   const step = byteStep(most);
   const line = (name: string, values: number[], color: string, filled: boolean) => ({
     type: "line",
     name,
     step: "end",
-    data: ts.map((t, i) => [t - zero, values[i]]),
+    data: ts.map((t, i) => [t, values[i]]),
     showSymbol: ts.length === 1,
     lineStyle: { width: 1.25, color, type: filled ? "solid" : "dashed" },
     itemStyle: { color },
@@ -46,14 +46,14 @@ export function memoryOption(memory: MemoryRow, theme: Theme): Option {
     ...baseOption(theme, false),
     tooltip: tooltipOption(theme, (params) => {
       const points = params as { value: [number, number]; seriesName: string; color: string }[];
-      const rows: [string, string, string?][] = [[`after ${duration(points[0].value[0])}`, ""]];
+      const rows: [string, string, string?][] = [[`at ${duration(points[0].value[0])}`, ""]];
       for (const point of points) rows.push([point.seriesName, bytes(point.value[1]), point.color]);
       return rows;
     }),
     xAxis: axis(theme, {
       type: "value",
-      min: 0,
-      max: total,
+      min: first,
+      max: Math.max(last, first + 1),
       interval: tick,
       splitLine: { show: false },
       axisLabel: {
@@ -61,7 +61,7 @@ export function memoryOption(memory: MemoryRow, theme: Theme): Option {
         fontSize: 11,
         hideOverlap: true,
         showMaxLabel: false,
-        formatter: (ns: number) => tickLabel(ns, tick, total),
+        formatter: (ns: number) => (ns === 0 ? "0" : tickLabel(ns, tick, last)),
       },
     }),
     yAxis: axis(theme, {

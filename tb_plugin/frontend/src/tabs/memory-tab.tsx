@@ -29,9 +29,9 @@ export const patchMemory = (patch: Partial<TimeView>) => adjust({ memory: { ...n
 
 export function MemoryTab(): JSX.Element {
   const view = nav.value.memory;
-  const of = view.allocator ?? 0;
+  const of = view.allocator;
   const found = useFetched(
-    `allocated ${of} ${view.span?.start ?? ""} ${view.span?.width ?? ""}`,
+    `allocated ${of ?? ""} ${view.span?.start ?? ""} ${view.span?.width ?? ""}`,
     async (key, signal) => {
       const whole = await getMemory(key, of, null, view.span ? 20 : POINTS, signal);
       const all = extentOf(whole);

@@ -17,9 +17,11 @@ const MOST_ROWS = 5;
 /** Allocators that have room beside the title. */
 const MOST_BUTTONS = 2;
 
-export function allocatorName(memory: MemoryRow): string {
+/** The device; with the allocator's own name where a device has several, as the Memory tab has it. */
+export function allocatorName(memory: MemoryRow, all: readonly MemoryRow[]): string {
   const device = memory.device === null ? "Host" : `GPU ${memory.device}`;
-  return memory.allocator === null ? device : `${device} (${memory.allocator})`;
+  const several = all.filter((other) => other.device === memory.device).length > 1;
+  return several ? `${device} (${memory.allocator ?? "unnamed"})` : device;
 }
 
 /** Nothing where allocations were not recorded. */
@@ -53,7 +55,7 @@ export function Memory({ worker }: { worker: WorkerSummary }): JSX.Element | nul
             <select value={String(chosen)} onChange={(event) => choose(Number(event.currentTarget.value))}>
               {order.map((row, i) => (
                 <option key={i} value={String(i)}>
-                  {allocatorName(row)}
+                  {allocatorName(row, rows)}
                 </option>
               ))}
             </select>
@@ -63,7 +65,7 @@ export function Memory({ worker }: { worker: WorkerSummary }): JSX.Element | nul
             <Toggle
               label="Allocator"
               value={String(chosen)}
-              choices={order.map((row, i) => ({ value: String(i), label: allocatorName(row) }))}
+              choices={order.map((row, i) => ({ value: String(i), label: allocatorName(row, rows) }))}
               onChoose={(value) => choose(Number(value))}
             />
           )
@@ -71,7 +73,7 @@ export function Memory({ worker }: { worker: WorkerSummary }): JSX.Element | nul
       }
       testId="memory-card"
     >
-      <Allocator memory={memory} />
+      <Allocator memory={memory} name={allocatorName(memory, rows)} />
     </Card>
   );
 }
@@ -80,15 +82,15 @@ function curveData({ curve }: MemoryRow): CardData {
   const { ts_ns: ts, allocated, reserved } = curve;
   return {
     columns: [
-      { label: "Time", unit: "ns", title: "Since the first record." },
+      { label: "Time", unit: "ns", title: "Since the start of the trace." },
       { label: "Allocated", unit: "bytes", title: DEFINITIONS.memory },
       { label: "Reserved", unit: "bytes", title: DEFINITIONS.memoryReserved },
     ],
-    rows: ts.map((t, i) => [t - ts[0], allocated[i], reserved?.[i] ?? null]),
+    rows: ts.map((t, i) => [t, allocated[i], reserved?.[i] ?? null]),
   };
 }
 
-function Allocator({ memory }: { memory: MemoryRow }): JSX.Element {
+function Allocator({ memory, name }: { memory: MemoryRow; name: string }): JSX.Element {
   const now = theme.value;
   const option = useMemo(() => memoryOption(memory, now), [memory, now]);
   const grown = memory.end_bytes - memory.start_bytes;
@@ -115,12 +117,7 @@ function Allocator({ memory }: { memory: MemoryRow }): JSX.Element {
           </div>
         ))}
       </dl>
-      <Chart
-        option={option}
-        label={`Memory of ${allocatorName(memory)} over time`}
-        height={120}
-        testId="memory-chart"
-      />
+      <Chart option={option} label={`Memory of ${name} over time`} height={120} testId="memory-chart" />
       {memory.at_peak && <AtPeak at={memory.at_peak} peak={memory.peak_bytes} />}
     </>
   );

@@ -161,7 +161,7 @@ function PeakMemory({ worker }: { worker: WorkerSummary }): JSX.Element | null {
       value={bytes(peak.peak_bytes)}
       raw={peak.peak_bytes}
       note={peakNote(peak, worker)}
-      hint={`${DEFINITIONS.memoryPeak}\nOf ${allocatorName(peak)}: exactly ${count(peak.peak_bytes)} bytes${peak.is_absolute ? "" : ", a lower bound: the capture tells changes only"}.${numbering ? `\n${numbering}` : ""}`}
+      hint={`${DEFINITIONS.memoryPeak}\nOf ${allocatorName(peak, rows)}: exactly ${count(peak.peak_bytes)} bytes${peak.is_absolute ? "" : ", a lower bound: the capture tells changes only"}.${numbering ? `\n${numbering}` : ""}`}
       testId="peak-memory"
     />
   );

@@ -69,8 +69,14 @@ export interface StepsAnswer {
 
 const whole = (range: TimeRange) => ({ t0: Math.floor(range.t0), t1: Math.ceil(range.t1) });
 
-export const getMemory = (key: WorkerKey, of: number, range: TimeRange | null, points: number, signal?: AbortSignal) =>
-  json<CurveAnswer>("memory/curve", { ...key, of, ...(range && whole(range)), points }, signal);
+export const getMemory = (
+  key: WorkerKey,
+  of: number | null, // null: the fullest
+  range: TimeRange | null,
+  points: number,
+  signal?: AbortSignal,
+) =>
+  json<CurveAnswer>("memory/curve", { ...key, ...(of !== null && { of }), ...(range && whole(range)), points }, signal);
 
 export const getAlive = (key: WorkerKey, of: number, t: number, by: By, signal?: AbortSignal) =>
   json<AliveAnswer>("memory/alive", { ...key, of, t: Math.round(t), by }, signal);

@@ -7,7 +7,7 @@ export interface TimeView {
   moment: bigint | null; // Unix ns
   last: number | null; // only the newest so many seconds, moving on while data comes in
   host: string | null; // of the run as a whole: null, all hosts
-  allocator: number | null; // position in the list of allocators; null: the first
+  allocator: number | null; // position in the list of allocators; null: the fullest
   by: "operator" | "module" | "size";
 }
 
