@@ -24,7 +24,7 @@ from stepscope.schema import Program, Window
 from stepscope.store import read_programs, read_window, read_window_meta, write_window
 
 #: Raise it when an importer changes what it makes of a file.
-IMPORTER_VERSION = 9
+IMPORTER_VERSION = 10
 
 #: Bytes of a file's name that stand in that of its entry, which file systems bound by 255.
 _LONGEST_NAME = 150

@@ -60,6 +60,9 @@ PHASES = ("input_wait", "h2d", "forward", "backward", "optimizer", "compute", "v
 #: model servers write.
 REQUEST_NAME = re.compile(r"request(?:[\s_:#/=-]+(?P<id>[\da-f-]*\d[\da-f-]*))?#?|ModelServerRequest_.*", re.IGNORECASE)
 
+#: The category of counters in an export of the timeline: its curves, for other tools. Importers leave them out.
+EXPORTED_CURVE = "stepscope_curve"
+
 #: Classes of the exclusive activity partition, in order of priority (docs/metrics.md).
 ACTIVITIES = ("kernel", "communication", "memcpy", "memset", "runtime", "dataloader", "cpu", "other")
 

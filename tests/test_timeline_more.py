@@ -14,6 +14,7 @@ import pytest
 from stepscope.importers import import_file
 from stepscope.runs import open_run
 from stepscope.schema import DEVICE_WORK, Events, Kind, Lane, Window
+from stepscope.summary import summarize
 from stepscope.timeline import LIVE_BASE, Timeline
 from stepscope.timeline import export as export_module
 from stepscope.timeline.area import area
@@ -420,6 +421,36 @@ def test_an_exported_trace_reads_back_the_same(tmp_path: Path) -> None:
     assert slices(again) == slices(timeline.segments()[0].events)
     arrows_ = [e for e in chrome_trace(timeline, 0, 200_000, None)["traceEvents"] if e["ph"] in "sf"]
     assert sorted((e["ph"], e["id"]) for e in arrows_) == [("f", 1), ("f", 2), ("s", 1), ("s", 2)]
+
+
+def test_an_exported_trace_has_the_summary_of_its_source(tmp_path: Path) -> None:
+    trace = (
+        two_kernels()
+        .gpu_annotation("region", 50, 90)
+        .gpu_annotation("next", 100, 60)
+        .kernel("late", 130, 30)
+        .memory(2, 512, device=0, total=512)
+    )
+    trace.event({"ph": "C", "name": "queue", "pid": 4117, "tid": 9}, 5, None, {"length": 3})
+    trace.header["distributedInfo"]["pg_config"] = [{"pg_name": "0", "pg_size": 2}]
+    source, export = (tmp_path / folder / "one.pt.trace.json" for folder in ("source", "export"))
+    for path in (source, export):
+        path.parent.mkdir()
+    timeline = Timeline(open_run(trace.write(source)).workers[0])
+    export.write_text(json.dumps(chrome_trace(timeline, 0, 200_000, None)))
+    (before,), (after,) = (summarize(open_run(path))["workers"] for path in (source, export))
+    told = [worker.pop("quality") for worker in (before, after)]
+    assert [note for note in told[1] if note["code"] != "exported_curves"] == told[0]
+    for worker in (before, after):
+        del worker["trust"]
+    assert after == before
+
+    again = Timeline(open_run(export).workers[0])
+    assert again.group_sizes == timeline.group_sizes == {"0": 2}
+    names = [{lane["name"] for lane in shown.tree()["lanes"]} for shown in (timeline, again)]
+    # Rows are threads of their own for Perfetto, which shows no slices that overlap in one.
+    assert names[1] - names[0] == {"stream 7 (row 2)", "stream 7 annotations (row 2)"}
+    assert names[0] < names[1]
 
 
 def test_launches_of_two_windows_with_the_same_ids_stay_apart(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ CODES = {
     "unknown_part": "Parts of the file are of a kind that this version does not know, or damaged; they were left out.",
     "programs_left_out": "Programs that XLA compiled were too large to keep; their operations tell no FLOPs and bytes.",
     "damaged_program": "Programs that XLA compiled are damaged or cut; their operations may lack FLOPs and bytes.",
+    "exported_curves": "The file is an export of stepscope's timeline. The curves in it, which are made of its events "
+    "or of the monitor's samples, were left out.",
     "dropped_instants": "Instants of no length that tell nothing were left out.",
     "rank_conflict": "Metadata and file name tell different ranks; the metadata were taken.",
     "rank_unknown": "Neither metadata nor file name tell a rank.",

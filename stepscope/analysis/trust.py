@@ -50,6 +50,7 @@ WEAKENS: dict[str, tuple[str, ...]] = {
     "unknown_category": ("step activity", "device times"),
     "unknown_part": ("steps", "phases", *_DEEP),
     "damaged_program": ("operators",),
+    "exported_curves": (),
     "dropped_instants": (),
     "programs_left_out": (),
     "rank_conflict": ("the rank",),
@@ -103,6 +104,8 @@ WEAKENS: dict[str, tuple[str, ...]] = {
 
 #: Codes whose count is events that were left out.
 LEFT_OUT = frozenset({"invalid_duration", "invalid_timestamp", "damaged_event", "unpaired_event", "unsupported_phase"})
+#: Codes whose count is instants that were left out, and that no number misses.
+MARKS = frozenset({"dropped_instants"})
 #: Topics that the sentence names before it says "and others".
 _NAMED = 4
 
@@ -148,10 +151,16 @@ def trust(notes: Sequence[Note], events: int) -> Trust:
 
 
 def _sentence(notes: Sequence[Note], topics: list[str], events: int, left_out: int) -> str:
-    lost = f"{left_out:,} of {events + left_out:,} events were left out" if left_out else "no event was left out"
     if not notes:
         return "Nothing was left out, repaired or guessed: the numbers stand as recorded."
+    lost = "no event was left out"
+    if any(n.code in MARKS for n in notes):
+        lost = "only marks that take no time were left out"
+    if left_out:
+        lost = f"{left_out:,} of {events + left_out:,} events were left out"
     codes = sorted((n.code for n in notes), key=lambda code: -len(WEAKENS.get(code, TOPICS)))  # what weighs most first
+    if topics:
+        codes = [code for code in codes if WEAKENS.get(code, TOPICS)]
     causes = ", ".join(code.replace("_", " ") for code in codes[:_NAMED])
     causes += " and others" if len(codes) > _NAMED else ""
     if not topics:

@@ -35,7 +35,7 @@ from stepscope.importers.kineto_names import (
 from stepscope.importers.kineto_native import native_scan
 from stepscope.importers.kineto_rows import BEGIN, COUNTER, END, INSTANT, SLICE, Metadata, Rows, plain_text, rows_of
 from stepscope.importers.text_columns import Interner, distinct
-from stepscope.schema import COLUMN_DTYPES, NONE, Events, Kind, Notes, Window
+from stepscope.schema import COLUMN_DTYPES, EXPORTED_CURVE, NONE, Events, Kind, Notes, Window
 
 #: Times from here on (September 2001) are Unix times, whatever base the header gives.
 _EPOCH_NS = 10**18
@@ -47,6 +47,7 @@ _FAR_NS = 3600 * 10**9
 _FOREIGN_RECORDS = 1000
 
 _INVALID_TS = "Events whose time is unreadable, or 0 beside real times, were left out."
+_EXPORTED = "Points of the curves that an export of stepscope holds for other tools were left out."
 _INVALID_DUR = "Events whose duration is negative, missing or no number were left out."
 
 
@@ -78,7 +79,7 @@ def import_kineto(source: ByteSource) -> Window:
     return Window(
         events=events,
         source=str(source.path),
-        framework="pytorch" if origin.is_torch or table.is_torch else "unknown",
+        framework=origin.framework or ("pytorch" if origin.is_torch or table.is_torch else "unknown"),
         rank=origin.rank,
         rank_from=origin.rank_from,
         world_size=origin.world_size,
@@ -143,6 +144,9 @@ class _Table:
         recorder = np.isin(category, [self._categories.find(text) for text in RECORDER_CATEGORIES])
         recorder |= (phase == INSTANT) & np.isin(pid, [self._pids.find(text) for text in RECORDER_PIDS])
         recorder |= (phase == INSTANT) & np.isin(name, [self._names.find(text) for text in RECORDER_MARKERS])
+        exported = (phase == COUNTER) & (category == self._categories.find(EXPORTED_CURVE))
+        self._notes.add("exported_curves", _EXPORTED, int(exported.sum()))
+        recorder |= exported
         bad_ts = ~rows.ts_valid & ~recorder
         good_dur = rows.dur_valid & (dur >= 0) & (dur <= _LATEST_NS)
         bad_dur = (phase == SLICE) & ~good_dur & rows.ts_valid & ~recorder

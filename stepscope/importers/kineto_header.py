@@ -24,6 +24,7 @@ class Origin:
     pid: int | None = None
     devices: list[Device] = field(default_factory=list)
     base_ns: int = 0
+    framework: str | None = None
     is_torch: bool = False
 
 
@@ -36,6 +37,11 @@ def read_origin(header: dict[str, Any], file_name: str, notes: Notes) -> Origin:
     origin.host, origin.pid = host_and_pid(file_name)
     if isinstance(header.get("host_name"), str) and header["host_name"]:
         origin.host = header["host_name"]
+    exported = _as_dict(header.get("stepscope"))
+    if isinstance(exported.get("framework"), str):
+        origin.framework = exported["framework"]
+    if (pid := _as_positive(exported.get("pid"))) is not None:
+        origin.pid = pid
     origin.base_ns = _as_int(header.get("baseTimeNanoseconds")) or 0
     origin.is_torch = any(member in header for member in _TORCH_MEMBERS)
     return origin

@@ -54,6 +54,7 @@ class Timeline:
         self.resources = ResourceHistory() if resources is None else resources
         self._refreshing = threading.Lock()
         self.lanes = Lanes(worker.host, worker.pid, worker.rank)
+        self.told = {name: getattr(worker, name) for name in ("framework", "host", "pid", "rank", "world_size")}
         self.names = Names()
         self._live_reader: StreamReader | None = None
         self._live = LiveStream(self.names, self.lanes)
@@ -61,6 +62,7 @@ class Timeline:
         self._windows_seen: set[str] = set()
         self._windows: list[Segment] = []
         self.devices: dict[int, Device] = {}  # by id, as the windows tell
+        self.distributed: dict[str, Any] = {}  # process groups and backend, as the windows tell
         self.group_sizes: dict[str, int] = {}  # ranks of process groups, as the windows tell
         self.mirrors: list[Mirror] = []
         self.work = DeviceWork(self.lanes, lambda segment: self.links_of(segment).launches)
@@ -178,6 +180,8 @@ class Timeline:
                 continue
             events = window.events
             self.devices.update({device.id: device for device in window.devices})
+            distributed = window.header.get("distributedInfo")
+            self.distributed = self.distributed or (distributed if isinstance(distributed, dict) else {})
             self.group_sizes |= group_sizes([window.header])
             lane = self.lanes.of_window(window)
             base = sum(len(s.events) for s in self._windows)

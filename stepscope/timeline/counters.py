@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stepscope.schema import EXPORTED_CURVE
 from stepscope.timeline import Timeline
 from stepscope.timeline.select import absolute
 
@@ -66,7 +67,7 @@ def _of_work(
 
 
 def _counter(name: str, unit: str, label: str, pid: int, time: np.ndarray, value: np.ndarray) -> list[dict[str, Any]]:
-    same = {"ph": "C", "name": f"{name} ({_UNITS.get(unit, unit)})", "pid": pid}
+    same = {"ph": "C", "cat": EXPORTED_CURVE, "name": f"{name} ({_UNITS.get(unit, unit)})", "pid": pid}
     told = np.isfinite(value)
     return [
         {**same, "ts": at / 1000, "args": {label: one}}

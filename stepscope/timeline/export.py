@@ -82,7 +82,11 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
                 "dur": int(e.dur_ns[i]) / 1000,
                 "args": args[segment.base].of(i),
             }
-            if kind == Kind.MEMORY:  # an instant, as it came
+            if kind == Kind.COUNTER:
+                for only_of_slices in ("cat", "dur"):
+                    del event[only_of_slices]
+                event["ph"] = "C"
+            elif kind == Kind.MEMORY:  # an instant, as it came
                 del event["dur"]
                 event |= {"ph": "i", "s": "t"}
             events.append(event)
@@ -101,9 +105,26 @@ def chrome_trace(timeline: Timeline, t0: int, t1: int, lanes: Iterable[int] | No
     counters = counters_of(timeline, t0, t1, below(timeline, lanes), tracks.process)
     return {
         "schemaVersion": 1,
+        **_header(timeline),
         "baseTimeNanoseconds": base_ns,
         "displayTimeUnit": "ns",
         "traceEvents": tracks.metadata() + events + counters,
+    }
+
+
+def _header(timeline: Timeline) -> dict[str, Any]:
+    """What PyTorch's profiler tells of a trace beside its events, and under "stepscope" what it has no place for."""
+    told = timeline.told
+    devices = (
+        {"id": d.id, "name": d.name, "numSms": d.sm_count, "totalGlobalMem": d.memory_bytes, **d.properties}
+        for _, d in sorted(timeline.devices.items())
+    )
+    ranks = {name: told[name] for name in ("rank", "world_size") if told[name] is not None}
+    return {
+        "deviceProperties": [{k: v for k, v in device.items() if v is not None} for device in devices],
+        **({"distributedInfo": {**timeline.distributed, **ranks}} if ranks else {}),
+        **({"host_name": told["host"]} if told["host"] else {}),
+        "stepscope": {name: told[name] for name in ("framework", "pid")},
     }
 
 

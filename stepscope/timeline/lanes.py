@@ -35,6 +35,10 @@ _NUMBER = re.compile(r"-?\d+")
 # Threads of the training itself, or without a name: each is looked at by itself.
 _NO_POOL = re.compile(r"[\W\d_]*(?:(?:thread|python3?|pt_main_thread|pt_autograd_\*|MainThread)[\W\d_]*)*")
 
+# How the lane of a stream's annotations is called; in an exported timeline (``stepscope.timeline.export``) it is one.
+_OF_ANNOTATIONS = " annotations"
+_EXPORTED_ANNOTATIONS = re.compile(rf".*{_OF_ANNOTATIONS}(?: \(row \d+\))?", re.DOTALL)
+
 # Order below a host, and below a process.
 _RANK_OWN, _RANK_OTHER, _RANK_RESOURCES = range(3)
 _RANK_ALWAYS_ON, _RANK_THREAD, _RANK_DEVICE = range(3)
@@ -81,9 +85,10 @@ class Lanes:
         lane = ids[events.lane]
         projected = np.flatnonzero(events.kind == Kind.DEVICE_ANNOTATION)
         for source in np.unique(events.lane[projected]).tolist():
-            if events.lanes[source].type == "stream":
+            about = events.lanes[source]
+            if about.type == "stream" and not _EXPORTED_ANNOTATIONS.fullmatch(about.name):
                 rows = projected[events.lane[projected] == source]
-                lane[rows] = self._annotations_of(events.lanes[source]).id
+                lane[rows] = self._annotations_of(about).id
         return lane
 
     def of_live(self, events: Events, tid: np.ndarray) -> np.ndarray:
@@ -241,7 +246,7 @@ class Lanes:
         kernels = self._by_key[_stream_key(lane)]
         device = None if kernels.parent is None else self.by_id[kernels.parent]
         key = ("annotations", *_stream_key(lane))
-        return self._get(key, device, "stream", f"{kernels.name} annotations", (1, *kernels.sort[1:]))
+        return self._get(key, device, "stream", f"{kernels.name}{_OF_ANNOTATIONS}", (1, *kernels.sort[1:]))
 
     def _thread_name(self, tid: str) -> str:
         name = self.thread_names.get(tid, f"thread {tid}")

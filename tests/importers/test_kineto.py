@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.importers import import_file, is_trace_name
-from stepscope.schema import NONE, Device, Kind, Window
+from stepscope.schema import EXPORTED_CURVE, NONE, Device, Kind, Window
 from tests.builders import T0_NS, TraceBuilder
 
 pytestmark = pytest.mark.usefixtures("both_readers")
@@ -150,6 +150,15 @@ def test_counters_have_a_track() -> None:
     assert events.kind.tolist() == [Kind.COUNTER]
     assert events.args_of(0) == {"value": 3}
     assert events.lanes[0].type == "track"
+
+
+def test_curves_of_an_export_are_counted_and_left_out() -> None:
+    trace = TraceBuilder().event({"ph": "C", "name": "queue", "pid": 1, "tid": 1}, 5, None, {"value": 3})
+    for at in (6, 7):
+        trace.event({"ph": "C", "cat": EXPORTED_CURVE, "name": "CPU (ratio)", "pid": 2}, at, None, {"CPU": 0.5})
+    window = trace.event({"ph": "X", "cat": EXPORTED_CURVE, "name": "no curve", "pid": 1, "tid": 1}, 7, 1).window()
+    assert names(window) == ["queue", "no curve"]
+    assert codes(window) == {"exported_curves": 2, "rank_unknown": 1}
 
 
 def test_begin_and_end_become_slices() -> None:
