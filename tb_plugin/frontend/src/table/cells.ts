@@ -42,10 +42,10 @@ export function exactText(value: Value, unit: Unit, plain = false): string {
   if (unit === "bytes_per_s") return `${count(value)} bytes/s`;
   if (unit === "flop") return `${count(value)} FLOP`;
   if (unit === "flop_per_s") return `${count(value)} FLOP/s`;
-  return unit === "ratio" || unit === "share"
-    ? `${(value * 100).toLocaleString("en-US", { maximumFractionDigits: 4 })} %`
-    : String(value);
+  return unit === "ratio" || unit === "share" ? `${PERCENT.format(value * 100)} %` : String(value);
 }
+
+const PERCENT = new Intl.NumberFormat("en-US", { maximumFractionDigits: 4 });
 
 const FACTORS: Partial<Record<Unit, Record<string, number>>> = {
   ns: { "": 1, ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 },

@@ -63,7 +63,7 @@ export function Table(props: {
 }): JSX.Element {
   const { columns, count, remote } = props;
   const [sort, setSort] = useState(props.initial);
-  const [view, setView] = useState({ top: 0, height: 400 });
+  const [view, setView] = useState({ top: 0, height: props.height ?? 400 });
   const [active, setActive] = useState(-1);
   const scroller = useRef<HTMLDivElement>(null);
   const order = useMemo(
@@ -82,7 +82,11 @@ export function Table(props: {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const read = () => setView({ top: element.scrollTop, height: element.clientHeight });
+    const read = () => {
+      const now = { top: element.scrollTop, height: element.clientHeight };
+      // The observer calls at the start too: all rows would be made twice before they are painted.
+      setView((was) => (was.top === now.top && was.height === now.height ? was : now));
+    };
     const observer = new ResizeObserver(read);
     observer.observe(element);
     element.addEventListener("scroll", read, { passive: true });
