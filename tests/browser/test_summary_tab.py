@@ -214,6 +214,9 @@ def test_the_slowest_step_and_its_reason(open_page: Open, address: str) -> None:
     expect(row).to_contain_text("gemm_bf16")
     expect(row).to_contain_text("+6.00 ms")
     page.page.wait_for_url("**p.stepscope.step=2**")
+    page.page.go_back()
+    expect(page.frame.get_by_test_id("step-detail")).to_have_count(0)
+    page.page.go_forward()
     row.get_by_role("button").click()
     page.frame.get_by_test_id("slice-name").get_by_text("gemm_bf16", exact=True).wait_for()
 

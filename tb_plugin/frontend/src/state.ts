@@ -90,3 +90,8 @@ export function toggleFinding(rule: string): void {
 export function adjustDashboard(patch: Partial<ViewState["dashboard"]>): void {
   adjust({ dashboard: { ...nav.peek().dashboard, ...patch } });
 }
+
+/** The same as a step that Back undoes. */
+export function navigateDashboard(patch: Partial<ViewState["dashboard"]>): void {
+  navigate({ dashboard: { ...nav.peek().dashboard, ...patch } });
+}

@@ -40,7 +40,7 @@ export function StepCompare(props: {
   );
   return (
     <Card
-      title={`Step ${name} beside the usual one`}
+      title={props.count > 1 ? `Step ${name} beside the usual one` : `Step ${name}`}
       definition={DEFINITIONS.usualStep}
       data={found ? () => dataOf(found) : undefined}
       testId="step-detail"
@@ -63,7 +63,7 @@ export function StepCompare(props: {
       }
     >
       <Await of={loaded} what="the comparison">
-        {(value) => <Detail found={value} />}
+        {(value) => <Detail found={value} count={props.count} />}
       </Await>
     </Card>
   );
@@ -71,15 +71,18 @@ export function StepCompare(props: {
 
 const placeOf = (found: CompareAnswer) => ({ start: [found.start], duration: [found.duration.ns] });
 
-function Detail({ found }: { found: CompareAnswer }): JSX.Element {
+function Detail(props: { found: CompareAnswer; count: number }): JSX.Element {
+  const { found } = props;
   const { duration: whole, host } = found;
+  const isOnly = props.count === 1;
   return (
     <>
       <p class="compare-head">
         <b data-testid="compare-duration" data-ns={whole.ns} title={exact(whole.ns)}>
           {duration(whole.ns)}
         </b>
-        {whole.median_ns !== null && (
+        {isOnly && <span class="faint">: the only step, so there is no usual one to compare it with</span>}
+        {!isOnly && whole.median_ns !== null && (
           <span title={`${DEFINITIONS.stepDuration} ${exact(whole.median_ns)}`}>
             {` where ${duration(whole.median_ns)} is usual: `}
             <Change ns={whole.ns - whole.median_ns} />
@@ -93,26 +96,36 @@ function Detail({ found }: { found: CompareAnswer }): JSX.Element {
         {!found.complete && <span class="tag">cut at the edge of the capture</span>}
       </p>
       <div class="compare">
-        <Parts found={found} by="activity" />
-        <Parts found={found} by="phase" />
-        <Work
-          of={found.device_work}
-          found={found}
-          title="Device work"
-          definition={DEFINITIONS.deviceDifference}
-          testId="device-difference"
-        />
-        <Work
-          of={found.host_work}
-          found={found}
-          title="Operators and runtime calls"
-          definition={DEFINITIONS.hostDifference}
-          testId="host-difference"
-        />
+        <Parts found={found} by="activity" count={props.count} />
+        <Parts found={found} by="phase" count={props.count} />
+        {!isOnly && (
+          <>
+            <Work
+              of={hasDeviceWork(found) ? found.device_work : null}
+              found={found}
+              title="Device work"
+              definition={DEFINITIONS.deviceDifference}
+              testId="device-difference"
+            />
+            <Work
+              of={found.host_work}
+              found={found}
+              title="Operators and runtime calls"
+              definition={DEFINITIONS.hostDifference}
+              testId="host-difference"
+            />
+          </>
+        )}
       </div>
     </>
   );
 }
+
+/** Whether anything ran on a device, in this step or usually: nothing that did is no work "as usual". */
+const hasDeviceWork = ({ activity }: CompareAnswer) =>
+  ["kernel", "communication", "memcpy", "memset"].some(
+    (key) => (activity?.[key]?.ns ?? 0) > 0 || (activity?.[key]?.median_ns ?? 0) > 0,
+  );
 
 /** "+6.00 ms", with the colour of slower or faster. */
 function Change({ ns }: { ns: number }): JSX.Element {
@@ -125,7 +138,11 @@ function Change({ ns }: { ns: number }): JSX.Element {
 
 const signed = (ns: number) => (ns === 0 ? "as usual" : `${ns > 0 ? "+" : "−"}${duration(Math.abs(ns))}`);
 
-function Parts({ found, by }: { found: CompareAnswer; by: "activity" | "phase" }): JSX.Element | null {
+function Parts(props: { found: CompareAnswer; by: "activity" | "phase"; count: number }): JSX.Element | null {
+  const { found, by } = props;
+  const isOnly = props.count === 1;
+  // The usual step of a few that were captured in depth may be another one than that of all.
+  const ofFew = by === "activity" && !isOnly && found.deep_peers < props.count;
   const parts = found[by];
   if (!parts) {
     return by === "phase" ? null : (
@@ -144,9 +161,10 @@ function Parts({ found, by }: { found: CompareAnswer; by: "activity" | "phase" }
     <div>
       <h4 title={by === "phase" ? DEFINITIONS.phases : DEFINITIONS.activity}>
         {by === "phase" ? "Phases" : "Activity"}
+        {ofFew && <span class="faint">{`, the usual one of ${plural(found.deep_peers, "step")} in depth`}</span>}
       </h4>
       <table class="plain difference">
-        <Head first={by === "phase" ? "Phase" : "Class"} />
+        <Head first={by === "phase" ? "Phase" : "Class"} isOnly={isOnly} />
         <tbody>
           {shown.map(({ key, label, title, color }) => (
             <tr key={key} title={title}>
@@ -157,10 +175,14 @@ function Parts({ found, by }: { found: CompareAnswer; by: "activity" | "phase" }
               <td class="num" title={exact(parts[key].ns)} data-testid={`compare-${key}`} data-ns={parts[key].ns}>
                 {duration(parts[key].ns)}
               </td>
-              <td class="num faint" title={exact(parts[key].median_ns)}>
-                {duration(parts[key].median_ns)}
-              </td>
-              <Delta ns={change(parts[key])} most={most} />
+              {!isOnly && (
+                <>
+                  <td class="num faint" title={exact(parts[key].median_ns)}>
+                    {duration(parts[key].median_ns)}
+                  </td>
+                  <Delta ns={change(parts[key])} most={most} />
+                </>
+              )}
             </tr>
           ))}
         </tbody>
@@ -169,7 +191,7 @@ function Parts({ found, by }: { found: CompareAnswer; by: "activity" | "phase" }
   );
 }
 
-function Head({ first, counts }: { first: string; counts?: boolean }): JSX.Element {
+function Head({ first, counts, isOnly }: { first: string; counts?: boolean; isOnly?: boolean }): JSX.Element {
   return (
     <thead>
       <tr>
@@ -182,12 +204,16 @@ function Head({ first, counts }: { first: string; counts?: boolean }): JSX.Eleme
         <th scope="col" class="num">
           This step
         </th>
-        <th scope="col" class="num" title={DEFINITIONS.usualStep}>
-          Usual
-        </th>
-        <th scope="col" class="num" title="This step less the usual time. To the right: more.">
-          Difference
-        </th>
+        {!isOnly && (
+          <>
+            <th scope="col" class="num" title={DEFINITIONS.usualStep}>
+              Usual
+            </th>
+            <th scope="col" class="num" title="This step less the usual time. To the right: more.">
+              Difference
+            </th>
+          </>
+        )}
       </tr>
     </thead>
   );
@@ -208,11 +234,13 @@ function Work(props: {
   return (
     <div>
       <h4 title={definition}>
-        {title} <Change ns={of.delta_ns} />
+        {title} {found.deep_peers > 1 && <Change ns={of.delta_ns} />}
       </h4>
       {rows.length === 0 ? (
         <Absent>
-          Every name takes as long as usual{found.deep_peers < 2 ? ": no other step was captured in depth" : ""}.
+          {found.deep_peers < 2
+            ? "No other step was captured in depth, so what is usual is not known."
+            : "Every name takes as long as usual."}
         </Absent>
       ) : (
         <table class="plain difference" data-testid={testId}>

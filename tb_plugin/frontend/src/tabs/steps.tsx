@@ -12,7 +12,7 @@ import { summary } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { count, digits, duration, exact, plural } from "../format";
 import type { Area } from "../hash";
-import { adjust, adjustDashboard, nav, theme } from "../state";
+import { adjust, adjustDashboard, nav, navigateDashboard, theme } from "../state";
 import { howToMark } from "../steps";
 import { Card } from "../ui/card";
 import { Cards } from "../ui/cards";
@@ -98,7 +98,11 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
       ? niceCeiling(2 * (drawn.p95_ns ?? 1))
       : null;
   const barParts = drawn ? possible.filter(({ key }) => drawn.parts[key]?.some((value) => value > 0)) : [];
-  const choose = (step: number | null) => adjustDashboard({ step });
+  const choose = (step: number | null) => {
+    // Back closes what was opened; from one step to the next it need not stop.
+    const isOther = (step === null) !== (nav.peek().dashboard.step === null);
+    (isOther ? navigateDashboard : adjustDashboard)({ step });
+  };
   const select = (wanted: Range | null) => adjustDashboard({ range: wanted });
   const statistics = found.value;
   return (
@@ -129,7 +133,9 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
         )}
         {cut !== null && (
           <button type="button" class="text-button cut" onClick={() => setUncut(!uncut)}>
-            {uncut ? "Cut the longest steps off" : `Steps above the axis, up to ${duration(drawn?.longest_ns)}: show`}
+            {uncut
+              ? "Cut the longest steps off"
+              : `The longest takes ${duration(drawn?.longest_ns)}, above the axis: show`}
           </button>
         )}
       </div>
