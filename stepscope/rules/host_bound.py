@@ -38,7 +38,8 @@ def host_bound(case: Case) -> Finding | None:
     linked = launches.get("linked") or 0
     short = (launches.get("short_kernels") or 0) / linked if linked else None
     is_short = short is not None and short >= case.limits.short_kernel_ratio
-    why = f"; {fmt.percent(short)} of its launches start kernels shorter than the call itself" if is_short else ""
+    whose = "their" if len(case.rows("gpu")) > 1 else "its"
+    why = f"; {fmt.percent(short)} of {whose} launches start kernels shorter than the call itself" if is_short else ""
     level = severity(ratio, case.limits.host_warning, case.limits.host_critical)
     against = case.slowed
     if not basis.steps:
@@ -48,8 +49,7 @@ def host_bound(case: Case) -> Finding | None:
     return Finding(
         rule="host_bound",
         severity=level,
-        message=f"The {_device(case)} idles {fmt.percent(ratio)} of the {basis.what} waiting for the host"
-        f"{_doing(case)}{why}.",
+        message=f"{_devices(case)} {fmt.percent(ratio)} of the {basis.what} waiting for the host{_doing(case)}{why}.",
         evidence={
             "idle_for_host_ns": lost_ns,
             "idle_ns": case.activity_ns("idle"),
@@ -80,8 +80,10 @@ def _doing(case: Case) -> str:
     }[most]
 
 
-def _device(case: Case) -> str:
-    return "GPU" if len(case.rows("gpu")) == 1 else "device"
+def _devices(case: Case) -> str:
+    """What idles, as the begin of a sentence."""
+    count = len(case.rows("gpu"))
+    return "The GPUs idle" if count > 1 else "The GPU idles" if count else "The device idles"
 
 
 def _busiest_operator(case: Case) -> list[Place]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from stepscope.analysis.groups import Groups
 from stepscope.schema import NONE
-from stepscope.tables.frame import Column, known, texts
+from stepscope.tables.frame import Column, Frame, known, texts
 
 #: A label and how values read come first, then the definition.
 START = Column("start_ns", "Start", "moment", "When it began, after the beginning of the timeline.")
@@ -22,6 +23,29 @@ MODULE = Column(
 THREAD = Column("thread", "Thread", "text", "The thread of the host on which it ran.")
 P50 = Column("p50_ns", "Median", "ns", "Median duration, by nearest rank.")
 P99 = Column("p99_ns", "p99", "ns", "99th percentile of the durations, by nearest rank.")
+
+
+#: What NVIDIA's names for parts of a GPU are called on AMD's.
+_AMD_WORDS = (
+    ("Tensor Core", "Matrix Core"),
+    ("TC ", "MC "),
+    ("Blocks/SM", "Blocks/CU"),
+    ("multiprocessor", "compute unit"),
+)
+
+
+def worded(made: Frame, is_amd: bool) -> Frame:
+    """The table in the words of the GPUs' maker."""
+    if not is_amd:
+        return made
+    columns = [replace(one, label=_of_amd(one.label), about=_of_amd(one.about)) for one in made.columns]
+    return replace(made, columns=tuple(columns))
+
+
+def _of_amd(text: str) -> str:
+    for name, theirs in _AMD_WORDS:
+        text = text.replace(name, theirs)
+    return text
 
 
 def share(values: Sequence[int | None]) -> list[float | None]:

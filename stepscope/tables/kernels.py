@@ -28,6 +28,7 @@ from stepscope.tables.common import (
     shifted,
     spread,
     step_column,
+    worded,
 )
 from stepscope.tables.frame import Column, Frame, first_rows, frame, known, texts
 from stepscope.tables.rows import EventRows
@@ -126,7 +127,7 @@ class KernelTable(EventRows):
             rows,
             "dur_ns",
         )
-        return self._worded(made)
+        return worded(made, self._source.is_amd)
 
     def grouped(self, by: str) -> Frame:
         """One row a group."""
@@ -207,14 +208,7 @@ class KernelTable(EventRows):
             of,
             label[0][0].key,
         )
-        return self._worded(made)
-
-    def _worded(self, made: Frame) -> Frame:
-        """In the words of the GPUs' maker."""
-        if not self._source.is_amd:
-            return made
-        columns = [replace(one, label=_of_amd(one.label), about=_of_amd(one.about)) for one in made.columns]
-        return replace(made, columns=tuple(columns))
+        return worded(made, self._source.is_amd)
 
     @cached_property
     def _position(self) -> np.ndarray:
@@ -240,16 +234,6 @@ class KernelTable(EventRows):
         args, at = decode(self._source.events, self._runs.rows, KernelArgs)
         told = np.array([_resources_of(a) for a in args], np.int64).reshape(-1, 2)
         return told[at, 0], told[at, 1]
-
-
-def _of_amd(text: str) -> str:
-    for name, theirs in (
-        ("Tensor Core", "Matrix Core"),
-        ("Blocks/SM", "Blocks/CU"),
-        ("multiprocessor", "compute unit"),
-    ):
-        text = text.replace(name, theirs)
-    return text
 
 
 def texts_of(values: list[str | None]) -> Any:

@@ -25,6 +25,7 @@ from stepscope.tables.common import (
     shifted,
     spread,
     step_column,
+    worded,
 )
 from stepscope.tables.frame import Column, Frame, first_rows, frame, known, texts
 from stepscope.tables.rows import EventRows
@@ -95,7 +96,7 @@ class OperatorTable(EventRows):
         source, calls = self._source, self._calls
         rows, events = calls.rows, source.events
         shape, shapes = self._shapes
-        return frame(
+        made = frame(
             [
                 (NAME, texts(events.name[rows], events.names)),
                 (START, source.moments(rows)),
@@ -110,6 +111,7 @@ class OperatorTable(EventRows):
             rows,
             "host_total_ns",
         )
+        return worded(made, source.is_amd)
 
     def grouped(self, by: str) -> Frame:
         """One row a group."""
@@ -140,7 +142,7 @@ class OperatorTable(EventRows):
         sums = {**call_sums(calls, groups), **spread(groups, calls.host_total_ns)}
         eligible = self._eligible[name] if len(name) else np.empty(0, bool)
         matrix = groups.sum(self._matrix_ns)
-        return frame(
+        made = frame(
             [
                 *label,
                 (Column("count", "Calls", "count", "Calls in the deep windows."), sums["count"]),
@@ -197,6 +199,7 @@ class OperatorTable(EventRows):
             of,
             label[0][0].key,
         )
+        return worded(made, source.is_amd)
 
     # -- parts ----------------------------------------------------------------------------------------
 

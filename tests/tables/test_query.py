@@ -146,6 +146,8 @@ def test_kernels_of_amd_are_told_in_its_words(tmp_path: Path) -> None:
     for by in ("none", "name"):
         labels = [column.label for column in tables_of(tmp_path / by, trace).frame("kernels", by).columns]
         assert {"Matrix Core", "Blocks/CU"} <= set(labels)
+    labels = [column.label for column in tables_of(tmp_path / "operators", trace).frame("operators", "name").columns]
+    assert "MC self" in labels
 
 
 def test_kernels_by_what_they_come_from(tmp_path: Path) -> None:

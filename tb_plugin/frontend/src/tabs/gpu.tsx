@@ -221,7 +221,7 @@ export function IdleTime({ idle }: { idle: Idle | null }): JSX.Element | null {
   });
   return (
     <Card
-      title="Why the GPU idles"
+      title={rows.length > 1 ? "Why the GPUs idle" : "Why the GPU idles"}
       definition={DEFINITIONS.idle}
       basis={
         <span title={`Idle ${exact(sum("idle_ns"))} of ${exact(span)}`}>
