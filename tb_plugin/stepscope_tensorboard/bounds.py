@@ -74,6 +74,7 @@ def bounded(worker: Mapping[str, Any], origin_ns: int) -> dict[str, Any]:
     }
     for name, (total, most_bytes) in _LISTS.items():
         _cut(about, name, total, most_bytes)
+    about["annotations_others"] = _others(worker, len(about["annotations"] or []))
     for field, lists in _NESTED_LISTS.items():
         if about.get(field) is not None:
             about[field] = dict(about[field])
@@ -85,6 +86,12 @@ def bounded(worker: Mapping[str, Any], origin_ns: int) -> dict[str, Any]:
         shown = memory[:_ALLOCATORS]
         about["memory"] = [_allocator(m, origin_ns, len(shown)) for m in shown]
     return about
+
+
+def _others(worker: Mapping[str, Any], shown: int) -> dict[str, int] | None:
+    """What the annotations add up to that are not among the first ``shown``; None where all are."""
+    left = [*(worker.get("annotations") or [])[shown:], *filter(None, [worker.get("annotations_others")])]
+    return {name: sum(row[name] for row in left) for name in ("count", "total_ns")} if left else None
 
 
 def _cut(holder: dict[str, Any], name: str, total: str, most_bytes: int) -> None:

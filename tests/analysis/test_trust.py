@@ -44,6 +44,9 @@ def test_the_sentence_names_what_is_weak_and_why():
     assert judged(("clock_step", 1)).sentence == (
         "Read steps, phases and the time of day with care (clock step); no event was left out."
     )
+    assert judged(("dropped_instants", 9), ("rank_unknown", 1)).sentence == (
+        "Read the rank with care (rank unknown); only marks that take no time were left out."
+    )
     assert judged(("missing_size", 7)).sentence == "Read memory with care (missing size); no event was left out."
     assert judged(("truncated", 1)).sentence == (
         "Read steps, step activity, phases, device times and others with care (truncated); no event was left out."

@@ -52,7 +52,9 @@ def test_the_summary_of_a_very_large_trace_is_below_500_kb() -> None:
             "operator_stacks": stacks,
             "modules": [{"path": [f"Layer_{k}" for k in range(i % 30)], "calls": 1} for i in range(1000)],
             "modules_total": 7000,
-            "annotations": rows,
+            "annotations": [{**row, "count": 2, "total_ns": 10} for row in rows],
+            "annotation_count": 1500,
+            "annotations_others": {"count": 500, "total_ns": 900, "p50_ns": 1},
             "communication": {"total_ns": 5, "collectives": rows, "collective_count": 3000},
             "synchronisation": {"calls": calls, "records": calls, "by_operator": calls, "by_operator_count": 600},
             "idle": {"devices": rows, "streams": rows, "stream_count": 1200},
@@ -69,6 +71,9 @@ def test_the_summary_of_a_very_large_trace_is_below_500_kb() -> None:
         8000,
     )
     assert 20 < len(about["kernels"]) < 1000
+    left = 1000 - len(about["annotations"])
+    assert left > 0
+    assert about["annotations_others"] == {"count": 2 * left + 500, "total_ns": 10 * left + 900}
     assert about["kernels"] == rows[: len(about["kernels"])]
     assert (about["communication"]["total_ns"], about["communication"]["collective_count"]) == (5, 3000)
     assert (about["idle"]["stream_count"], about["memory_count"], len(about["memory"])) == (1200, 16, 8)

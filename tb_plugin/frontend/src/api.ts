@@ -439,6 +439,7 @@ export interface WorkerSummary {
   operator_count: number | null;
   annotations: AnnotationRow[] | null;
   annotation_count: number | null;
+  annotations_others: { count: number; total_ns: number } | null; // of those that are not listed
   quality: QualityNote[] | null;
 }
 
@@ -551,7 +552,7 @@ export interface ResourcesAnswer {
   series: Series[];
 }
 
-/** What devices do over time, in equal bins of [t0, t1). */
+/** What devices do over time and counters of a trace tell, in equal bins of [t0, t1). */
 export interface WorkAnswer {
   origin_ns: string;
   t0: number;
@@ -589,7 +590,7 @@ export interface LaneInfo {
   busy_ns: number | null;
   operators?: number; // the depth at which they begin, of a lane with Python frames
   series?: string | string[];
-  of_work?: boolean; // of a counter: its curves are made from device work
+  of_work?: boolean; // of a counter: its curves are made from device work, or from the samples of a trace
 }
 
 export interface TreeAnswer {

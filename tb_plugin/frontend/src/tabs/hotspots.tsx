@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { AnnotationRow, ModuleRow, OperatorRow, SampledModuleRow, WorkerSummary } from "../api";
 import type { HotList } from "../dashboard/view";
 import { DEFINITIONS } from "../definitions";
-import { count, digits, plural } from "../format";
+import { count, digits, duration, plural } from "../format";
 import { adjustDashboard, nav } from "../state";
 import { Meter } from "../ui/meter";
 import { Table, type Column } from "../ui/table";
@@ -60,7 +60,8 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
             </span>
           ) : (
             <>
-              {rowsText(listed[view], totals[view], view)}, <AllInTables table={view} />
+              {rowsText(listed[view], totals[view], view)}
+              {view === "annotations" && <OtherAnnotations worker={worker} />}, <AllInTables table={view} />
             </>
           )}
         </span>
@@ -77,6 +78,16 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
         <Modules rows={deep} total={worker.list_ns.modules ?? 0} />
       )}
     </section>
+  );
+}
+
+/** What the regions beyond those that are listed come to. */
+function OtherAnnotations({ worker }: { worker: WorkerSummary }): JSX.Element | null {
+  const others = worker.annotations_others;
+  return (
+    others && (
+      <span data-testid="other-annotations">{`; the others ran ${plural(others.count, "time")}, ${duration(others.total_ns)} in all`}</span>
+    )
   );
 }
 
