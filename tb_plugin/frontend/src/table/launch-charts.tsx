@@ -91,10 +91,28 @@ function Both({ answer }: { answer: LaunchesAnswer }): JSX.Element {
         {queues.length === 0 ? (
           <p class="absent">No work on a queue has a launch in this capture.</p>
         ) : (
-          <Chart option={depth} label="Work that waits on each queue over time" height={150} testId="depth-chart" />
+          <>
+            {queues.length > 1 && <Queues queues={queues} />}
+            <Chart option={depth} label="Work that waits on each queue over time" height={150} testId="depth-chart" />
+          </>
         )}
       </Card>
     </>
+  );
+}
+
+/** Which colour is which queue: text that wraps, since a legend inside of the chart covers it where queues are many. */
+function Queues({ queues }: Pick<LaunchesAnswer, "queues">): JSX.Element {
+  const palette = SERIES_COLORS[theme.value];
+  return (
+    <ul class="inline-legend begin" aria-label="Queues">
+      {queues.map((queue, i) => (
+        <li key={queue.name}>
+          <span class="swatch" style={{ background: palette[i % palette.length] }} />
+          <bdi>{queue.name}</bdi>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -177,17 +195,7 @@ function depthOption({ queues }: LaunchesAnswer, now: Theme): Option {
   const colors = CHART_COLORS[now];
   const palette = SERIES_COLORS[now];
   return {
-    ...baseOption(now, queues.length > 1),
-    ...(queues.length > 1 && {
-      legend: {
-        type: "plain",
-        top: 0,
-        left: 0,
-        textStyle: { color: colors.text, fontSize: 11 },
-        itemHeight: 8,
-        itemWidth: 14,
-      },
-    }),
+    ...baseOption(now, false),
     tooltip: tooltipOption(now, (params) =>
       (params as { seriesName: string; value: [number, number]; seriesIndex: number }[]).map((point) => [
         point.seriesName,

@@ -126,7 +126,10 @@ function Compared({ run, worker }: { run: string; worker: string }): JSX.Element
     <Await of={found} what="the comparison" first="Reading both runs">
       {(value) => (
         <>
-          <Verdict found={value} label={sideLabel} />
+          <Verdict
+            found={value}
+            label={(side) => sideLabel(side, side === value.a ? run : (shown.value.run?.id ?? ""))}
+          />
           <Headline pairs={value.headline} />
           <div class="pair">
             <ComparedPart by="phase" found={value.parts.phase} />
@@ -139,6 +142,10 @@ function Compared({ run, worker }: { run: string; worker: string }): JSX.Element
   );
 }
 
-/** "Rank 3" where the run tells it, else what the worker is called. */
-const sideLabel = (side: Comparison["a"]) =>
-  side.rank === null ? side.worker : workerLabel({ id: side.worker, rank: side.rank, pid: null });
+/** What the pickers call the worker. */
+function sideLabel(side: Comparison["a"], run: string): string {
+  const listed = runs.now.value.value?.runs
+    .find((one) => one.id === run)
+    ?.workers.find((one) => one.id === side.worker);
+  return workerLabel(listed ?? { id: side.worker, rank: side.rank, pid: null });
+}

@@ -220,7 +220,11 @@ const EMPTY: Record<string, JSX.Element> = {
     <>
       <p class="state-title">No copy and no fill on a device in this capture</p>
       <p class="state-detail">
-        The model ran on the CPU, or the profiler did not record the device. Allocations are in a table of their own.
+        Nothing was copied or filled while it was recorded, the model ran on the CPU, or the profiler did not record the
+        device.{" "}
+        <button type="button" class="inline-link" onClick={showTable("allocations")}>
+          See the allocations
+        </button>
       </p>
     </>
   ),
@@ -291,7 +295,8 @@ const EMPTY: Record<string, JSX.Element> = {
       <p class="state-title">The code names no regions</p>
       <p class="state-detail">
         <code>with stepscope.annotate("augment"):</code> around a part of the code lists it here with its durations, as
-        does torch.profiler's <code>record_function</code> in a deep window.
+        do <code>torch.profiler.record_function</code> in a deep window, and <code>jax.profiler.TraceAnnotation</code>{" "}
+        in a profile of JAX.
       </p>
     </>
   ),

@@ -54,7 +54,7 @@ export function XlaGraph({ program, view }: { program: ProgramInfo; view: XlaVie
           <>
             <FindOp program={program} onChoose={(row) => goXla({ op: row.op })} />
             <label class="field xla-choice no-picture" title="How many instructions far">
-              <span class="faint">Steps</span>
+              <span class="faint">Distance</span>
               <select
                 value={String(depth)}
                 data-testid="xla-depth"
@@ -92,7 +92,7 @@ function Basis({ answer, depth }: { answer: GraphAnswer; depth: number }): JSX.E
   const { computation, left_out: out } = answer;
   return (
     <>
-      {`${plural(answer.nodes.length, "instruction")} at most ${plural(depth, "step")} from it, in `}
+      {`${plural(answer.nodes.length, "instruction")} at most ${plural(depth, "arrow")} from it, in `}
       <button
         type="button"
         class="inline-link"
