@@ -17,13 +17,15 @@ from stepscope.errors import StepscopeError
 from stepscope.resources import ResourceHistory
 from stepscope.schema import NONE, Device, Events, Kind
 from stepscope.store import StreamReader
+from stepscope.timeline.counted import CountedCurves, counters_in
+from stepscope.timeline.curve import Curve
 from stepscope.timeline.lanes import Lanes
 from stepscope.timeline.links import SegmentLinks
 from stepscope.timeline.live import LIVE_BASE, LiveStream, Names
 from stepscope.timeline.mirror import Mirror, mirrors_of
 from stepscope.timeline.rectangles import rectangles, view_table
 from stepscope.timeline.segment import Rows, Segment
-from stepscope.timeline.work import Curve, DeviceWork
+from stepscope.timeline.work import DeviceWork
 from stepscope.workers import Worker
 
 __all__ = ["LIVE_BASE", "MAX_FOUND", "NoSuchSlice", "Timeline"]
@@ -65,6 +67,7 @@ class Timeline:
         self.distributed: dict[str, Any] = {}  # process groups and backend, as the windows tell
         self.group_sizes: dict[str, int] = {}  # ranks of process groups, as the windows tell
         self.mirrors: list[Mirror] = []
+        self.counted = CountedCurves()
         self.work = DeviceWork(self.lanes, lambda segment: self.links_of(segment).launches)
         self._window_steps: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._links: dict[int, SegmentLinks] = {}  # by the segment's base
@@ -144,8 +147,11 @@ class Timeline:
         return view_table(found, self.names.texts, self.origin_ns)
 
     def curves(self, edges: np.ndarray, lanes: Iterable[int]) -> dict[int, list[Curve]]:
-        """The curves of devices' work on these lanes, by lane, over the bins between edges (ns from the origin)."""
-        return self.work.curves(lanes, edges, self.origin_ns, list(self.devices.values()))
+        """The curves of devices' work and of counters on these lanes, by lane, over the bins between edges (ns from the
+        origin)."""
+        lanes = list(lanes)
+        of_work = self.work.curves(lanes, edges, self.origin_ns, list(self.devices.values()))
+        return of_work | self.counted.curves(lanes, edges, self.origin_ns)
 
     def find(self, name: str) -> dict[str, Any]:
         """The slices of this very name in order of start: how many, and at most ``MAX_FOUND`` rows."""
@@ -183,7 +189,8 @@ class Timeline:
             distributed = window.header.get("distributedInfo")
             self.distributed = self.distributed or (distributed if isinstance(distributed, dict) else {})
             self.group_sizes |= group_sizes([window.header])
-            lane = self.lanes.of_window(window)
+            counters = counters_in(events)
+            lane = self.lanes.of_window(window, counters)
             base = sum(len(s.events) for s in self._windows)
             segment = Segment(events, lane, self.names.ids(events.names), base)
             self._training.update(np.unique(lane[events.kind == Kind.STEP]).tolist())
@@ -191,6 +198,7 @@ class Timeline:
             self._window_steps.append(_marked_steps(events, links.launches))
             self.mirrors = [*self.mirrors, *mirrors_of(segment, links, self.lanes)]
             self.work.add(segment)
+            self.counted.add(((int(lane[counter.rows[0]]), counter) for counter in counters), segment.end_ns)
             self._windows = [*self._windows, segment]  # a new list: others may be walking the old one
             self._windows_seen.add(window_id)
         return bool(new)

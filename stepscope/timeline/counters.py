@@ -57,7 +57,8 @@ def _of_work(
     edges = np.linspace(t0, t1, min(MAX_POINTS, t1 - t0) + 1)
     by_id = timeline.lanes.by_id
     events = []
-    for lane, curves in timeline.curves(edges, sorted(lanes)).items():
+    of_work = sorted(lane for lane in lanes & by_id.keys() if not by_id[lane].counted)  # those are exported as they are
+    for lane, curves in timeline.curves(edges, of_work).items():
         pid = process(by_id[lane].parent)
         for curve in curves:
             if not curve.why:

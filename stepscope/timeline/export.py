@@ -247,7 +247,8 @@ class _Tracks:
         """The process that stands for a parent of lanes; pools, and groups within groups, belong to what is above."""
         by_id = self._timeline.lanes.by_id
         while parent is not None and (above := by_id[parent].parent) is not None:
-            if by_id[parent].type != "pool" and (by_id[parent].type, by_id[above].type) != ("group", "group"):
+            inner = by_id[parent].type == "pool" or by_id[parent].counted
+            if not inner and (by_id[parent].type, by_id[above].type) != ("group", "group"):
                 break
             parent = above
         return self._pid.setdefault(parent, self._own_pid(parent))

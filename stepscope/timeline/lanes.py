@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from stepscope.resources import SeriesInfo
 from stepscope.schema import NONE, Events, Kind, Lane, Window
+from stepscope.timeline.counted import Counter, series_id
 
 #: The lanes that the always-on rows of one thread are divided into, from the top. Steps and phases have lanes of their
 #: own because a region that spans several steps would push them off their row.
@@ -41,7 +42,7 @@ _EXPORTED_ANNOTATIONS = re.compile(rf".*{_OF_ANNOTATIONS}(?: \(row \d+\))?", re.
 
 # Order below a host, and below a process.
 _RANK_OWN, _RANK_OTHER, _RANK_RESOURCES = range(3)
-_RANK_ALWAYS_ON, _RANK_THREAD, _RANK_DEVICE = range(3)
+_RANK_ALWAYS_ON, _RANK_THREAD, _RANK_DEVICE, _RANK_COUNTERS = range(4)
 
 
 @dataclass
@@ -55,7 +56,8 @@ class TimelineLane:
     sort: tuple
     by_activity: bool = False
     series: list[str] = field(default_factory=list)
-    of_work: bool = False  # its series are made from slices (``stepscope.timeline.work``)
+    of_work: bool = False  # its series are made from slices (``stepscope.timeline.work`` and ``.counted``)
+    counted: bool = False  # of a counter that a window samples, or the group of those
 
 
 class Lanes:
@@ -71,14 +73,19 @@ class Lanes:
 
     # -- sources --------------------------------------------------------------------------------------
 
-    def of_window(self, window: Window) -> np.ndarray:
-        """The lane of each event of a window, shape (n,)."""
+    def of_window(self, window: Window, counters: Sequence[Counter] = ()) -> np.ndarray:
+        """The lane of each event of a window, shape (n,); those of ``counters`` have lanes of their own."""
         events = window.events
+        counted = [counter.rows for counter in counters]
+        others = np.ones(len(events), bool)
+        others[np.concatenate(counted) if counted else []] = False
+        needless = {counter.source for counter in counters} - set(np.unique(events.lane[others]).tolist())
         pids = {lane.pid for lane in events.lanes if lane.type != "stream" and lane.pid not in _NO_PID}
         only_pid = next(iter(pids)) if len(pids) == 1 else None
         if not self._pid and only_pid is not None:
             self._pid = only_pid
-        ids = np.array([self._of(lane, window, only_pid).id for lane in events.lanes], dtype=np.int32)
+        lanes = [NONE if i in needless else self._of(lane, window, only_pid).id for i, lane in enumerate(events.lanes)]
+        ids = np.array(lanes, dtype=np.int32)
         if len(events) == 0:
             return np.empty(0, np.int32)
         self._pool_threads()
@@ -89,6 +96,10 @@ class Lanes:
             if about.type == "stream" and not _EXPORTED_ANNOTATIONS.fullmatch(about.name):
                 rows = projected[events.lane[projected] == source]
                 lane[rows] = self._annotations_of(about).id
+        for counter in counters:
+            about = events.lanes[counter.source]
+            of = self._device(about, window) if about.type == "stream" else self._process(about, only_pid)
+            lane[counter.rows] = self._of_counter(of, about, counter).id
         return lane
 
     def of_live(self, events: Events, tid: np.ndarray) -> np.ndarray:
@@ -247,6 +258,16 @@ class Lanes:
         device = None if kernels.parent is None else self.by_id[kernels.parent]
         key = ("annotations", *_stream_key(lane))
         return self._get(key, device, "stream", f"{kernels.name}{_OF_ANNOTATIONS}", (1, *kernels.sort[1:]))
+
+    def _of_counter(self, of: TimelineLane, source: Lane, counter: Counter) -> TimelineLane:
+        """The lane of a counter of a device or process."""
+        group = self._get(("counters", of.id), of, "group", "Counters", (_RANK_COUNTERS,))
+        key = ("counted", group.id, source.tid or source.name, counter.name)
+        lane = self._get(key, group, "counter", counter.name, (0, counter.name, source.tid))
+        lane.of_work = lane.counted = group.counted = True
+        new = [series for series in map(series_id, counter.series) if series not in lane.series]
+        lane.series = [*lane.series, *new]
+        return lane
 
     def _thread_name(self, tid: str) -> str:
         name = self.thread_names.get(tid, f"thread {tid}")

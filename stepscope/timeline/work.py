@@ -12,6 +12,7 @@ from stepscope.analysis.launches import Links
 from stepscope.analysis.work_curves import Integral, WorkCurves, directions, work_curves
 from stepscope.definitions import meanings
 from stepscope.schema import NONE, Device, Kind
+from stepscope.timeline.curve import Curve
 from stepscope.timeline.lanes import WORK_LANES, Lanes
 from stepscope.timeline.segment import Segment, kinds_of
 
@@ -19,21 +20,6 @@ from stepscope.timeline.segment import Segment, kinds_of
 BUSY, EFFICIENCY, COPIES = "busy", "sm_efficiency", "copies "
 _NO_GRID = "neither the records of the kernels nor their launch calls tell every grid"
 _NO_SIZE = "no record of a copy tells its size"
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """``unit`` is ratio or bytes_per_s; ``mean`` holds a value for each bin, NaN where nothing was captured.
-
-    Where there is no such curve ``why`` says why, and there are no values.
-    """
-
-    id: str
-    label: str
-    unit: str
-    definition: str
-    mean: np.ndarray
-    why: str = ""
 
 
 class DeviceWork:

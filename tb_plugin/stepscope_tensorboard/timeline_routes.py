@@ -10,6 +10,7 @@ import numpy as np
 from stepscope.timeline import NoSuchSlice, Timeline
 from stepscope.timeline.area import area
 from stepscope.timeline.arrows import MAX_ARROWS, arrows
+from stepscope.timeline.curve import Curve
 from stepscope.timeline.export import TooMuch, chrome_trace, table_csv
 from stepscope.timeline.grouping import GROUPINGS, with_group
 from stepscope.timeline.neighbours import neighbour
@@ -161,7 +162,7 @@ class TimelineRoutes(WorkerRoutes):
 
 
 def curves_impl(timeline: Timeline, t0: int, t1: int, bins: int, lanes: Iterable[int]) -> dict[str, Any]:
-    """The curves of devices' work in equal bins of [t0, t1)."""
+    """The curves of devices' work and of counters in equal bins of [t0, t1)."""
     edges = np.linspace(t0, max(t1, t0 + 1), bins + 1)
     series = [
         {
@@ -171,12 +172,20 @@ def curves_impl(timeline: Timeline, t0: int, t1: int, bins: int, lanes: Iterable
             "unit": curve.unit,
             "definition": curve.definition,
             "why": curve.why,
-            "mean": np.round(curve.mean, 4 if curve.unit == "ratio" else 0).tolist(),
+            "mean": _rounded(curve).tolist(),
         }
         for lane, curves in timeline.curves(edges, lanes).items()
         for curve in curves
     ]
     return {"origin_ns": str(timeline.origin_ns), "t0": t0, "t1": max(t1, t0 + 1), "series": series}
+
+
+def _rounded(curve: Curve) -> np.ndarray:
+    """As exact as anybody reads them: answers are a third as long."""
+    if curve.unit != "number":
+        return np.round(curve.mean, 4 if curve.unit == "ratio" else 0)
+    most = np.nanmax(np.abs(curve.mean), initial=0.0)
+    return np.round(curve.mean, max(0, 5 - int(np.floor(np.log10(most)))) if most > 0 else 0)
 
 
 def _interval(p: Parameters) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.opened import PATIENCE_MS, Opened, expect
-from tests.browser.timeline_page import Timelines
+from tests.browser.timeline_page import HOSTILE, Timelines
 
 pytest.importorskip("playwright")
 pytestmark = pytest.mark.browser
@@ -84,6 +84,18 @@ def test_the_curves_of_device_work(timeline: Timelines) -> None:
     tab.opened.settle()
     assert 1 <= len(asked) <= 3  # once for each zoom at most
     expect(lane).to_contain_text("Busy")
+
+
+def test_the_curve_of_a_counter_of_the_trace(timeline: Timelines) -> None:
+    tab = timeline("odd-name")
+    lane = tab.frame.get_by_test_id("lane-counter").filter(has_text="queue")
+    expect(lane).to_contain_text(HOSTILE.split(",")[0])  # named once its values have come
+    tab.opened.settle()
+    tip = tab.frame.get_by_test_id("timeline-tip")
+    for at, value in ((250, "-4.00"), (750, "8.00")):
+        tab.page.mouse.move(*tab.at(lane, at))
+        expect(tip).to_contain_text(f"{HOSTILE}{value}")
+    expect(tip).to_contain_text("The value of each sample until the next one")
 
 
 #: Counts the frames that are drawn of the timeline, each of which begins with its ground.

@@ -32,7 +32,11 @@ HOSTILE = "<b>x</b>\u202e(37) \u05e9\u05dc\u05d1 \U0001f600" + "n" * 300
 
 
 def hostile_trace() -> TraceBuilder:
-    return TraceBuilder(rank=0).step(0, 0, 1000).op(HOSTILE, 100, 800)
+    """A counter has -4 from 0 on, and 8 from 500 us on."""
+    trace = TraceBuilder(rank=0).step(0, 0, 1000).op(HOSTILE, 100, 800)
+    for at, depth in ((0, -4), (500, 8)):
+        trace.event({"ph": "C", "name": "queue", "pid": 4117, "tid": 4117}, at, None, {HOSTILE: depth})
+    return trace
 
 
 def many_threads(threads: int, dur_us: int) -> TraceBuilder:

@@ -116,7 +116,8 @@ export function quantity(value: number | null | undefined, unit: SeriesUnit): st
   if (unit === "bytes") return bytes(value);
   if (unit === "bytes_per_s") return rate(value);
   if (value == null || Number.isNaN(value)) return DASH;
-  return unit === "number" ? digits(value) : perSecond(value);
+  if (unit === "number") return value !== 0 && Math.abs(value) < 0.1 ? value.toPrecision(3) : digits(value);
+  return perSecond(value);
 }
 
 /** How often something happens. */

@@ -67,6 +67,17 @@ test("the value under the pointer is that of its bin, and the scale that of the 
   assert.equal(curve.max, 0.499);
 });
 
+test("a counter's curves have colours of their own, and a scale that reaches below 0", () => {
+  const curves = new WorkCurves();
+  const plan = { ...whole, bins: 4, lanes: [7] };
+  const one = { ...answerTo(plan).series[0], mean: [null, -4, 8, 2] };
+  curves.accept(plan, { ...answerTo(plan), series: ["counter a", "counter b"].map((id) => ({ ...one, id })) }, whole);
+  const [a, b] = curves.ofLane(lane, whole);
+  assert.notEqual(a.color, b.color);
+  assert.deepEqual([a.min, a.max], [-4, 8]);
+  assert.deepEqual([curves.ofLane(lane, { t0: 500_000, t1: 1_000_000 })[0].min], [0]);
+});
+
 test("a curve that is not there says why and has no points", () => {
   const curves = new WorkCurves();
   const plan = { ...whole, bins: 2, lanes: [7] };

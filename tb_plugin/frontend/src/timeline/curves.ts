@@ -7,6 +7,7 @@ import { WorkCurves } from "./work-curves";
 export interface Curve {
   series: Series;
   max: number; // over the whole trace, so that the scale holds still while zooming; of device work in view
+  min?: number; // where it lies below 0
   color: number; // place among those of series
   meanNs?: number; // each point is the mean over so long
   definition?: string;

@@ -1,4 +1,4 @@
-// Draws the resource curves of a counter lane.
+// Draws the curves of a counter lane.
 
 import type { Series, SeriesUnit } from "../api";
 import { unitOf, valueText } from "../charts/time-lines";
@@ -15,17 +15,19 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
   const height = row.height - 9;
   const bottom = top + height;
   let unit: SeriesUnit | null = null;
+  let least = 0;
   let most = 0;
   for (const curve of curves) {
     unit = curve.series.unit;
+    least = Math.min(least, curve.min ?? 0);
     most = Math.max(most, curve.max);
   }
   if (unit === "ratio") most = Math.max(1, most);
-  const scale = most > 0 ? most : 1;
+  const scale = most > least ? most - least : 1;
   for (const curve of curves) {
     const color = seriesColor(scene.theme, curve.color);
     const { t, mean, min, max } = curve.series;
-    const y = (value: number) => bottom - (value / scale) * height;
+    const y = (value: number) => bottom - ((value - least) / scale) * height;
     // One point beyond either edge: more of them cost as much as those that are seen.
     const first = Math.max(0, lowerBound(t, scene.range.t0) - 1);
     const last = Math.min(t.length, lowerBound(t, scene.range.t1) + 1);
@@ -57,18 +59,21 @@ export function drawCurves(ctx: CanvasRenderingContext2D, scene: Scene, band: Ba
     ctx.lineWidth = 1; // wider ones made an answer to the wheel take 202 ms instead of 121, without a GPU
     eachRun(mean, curve.meanNs === undefined ? slopes : ofBins, first, last);
   }
-  if (unit) {
-    ctx.textAlign = "right";
-    const text = valueText(most, unitOf(unit, curves[0].series.group));
+  if (!unit) return;
+  const bounds = [[most, top + 4]];
+  if (least < 0) bounds.push([least, bottom - 3]);
+  ctx.textAlign = "right";
+  for (const [value, y] of bounds) {
+    const text = valueText(value, unitOf(unit, curves[0].series.group));
     const w = textWidth(ctx, text) + 8;
     ctx.fillStyle = colors.canvas;
     ctx.globalAlpha = 0.85;
-    ctx.fillRect(scene.width - w - 2, top - 3, w, 14);
+    ctx.fillRect(scene.width - w - 2, y - 7, w, 14);
     ctx.globalAlpha = 1;
     ctx.fillStyle = colors.faint;
-    ctx.fillText(text, scene.width - 6, top + 4);
-    ctx.textAlign = "left";
+    ctx.fillText(text, scene.width - 6, y);
   }
+  ctx.textAlign = "left";
 }
 
 /** Means of bins hold for the whole of their bin: columns on whole pixels and steps, painted in a tenth of the time that

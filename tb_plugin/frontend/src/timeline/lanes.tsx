@@ -3,6 +3,7 @@
 import { effect, useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { LaneInfo } from "../api";
 import { shown } from "../data";
 import { percent, plural } from "../format";
 import { seriesColor } from "../palette";
@@ -369,7 +370,7 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
         <bdi>{info.name}</bdi>
         {inside && <span class="faint">{inside}</span>}
       </span>
-      {info.of_work && <Legend lane={info.id} />}
+      {info.of_work && <Legend lane={info} />}
       {(cut > 0 || canShrink) && <HiddenRows row={row} cut={cut} below={below} />}
       {busy && (
         <span class="label-busy" title="Time with an event on this lane, divided by the whole trace">
@@ -384,12 +385,14 @@ function Label({ row, pinned, active, onActivate }: LabelProps): JSX.Element {
   );
 }
 
-/** The curves of device work by their colours. */
-function Legend({ lane }: { lane: number }): JSX.Element {
+/** The curves of device work or of a counter by their colours, unless there is but the one that the lane is named after. */
+function Legend({ lane }: { lane: LaneInfo }): JSX.Element | null {
   void timeline.drawn.value;
+  const curves = timeline.curves.work.legend(lane.id);
+  if (curves.length === 1 && curves[0].series.label.split(",")[0] === lane.name) return null;
   return (
     <span class="label-legend">
-      {timeline.curves.work.legend(lane).map(({ series, color, why }) => (
+      {curves.map(({ series, color, why }) => (
         <span key={series.id} class={why ? "faint" : ""}>
           <span class="swatch" style={{ background: seriesColor(theme.value, color) }} />
           {series.label.split(",")[0]}

@@ -1,4 +1,4 @@
-// The curves of devices' work: their means in bins as wide as the pixels of the view, for the lanes in sight.
+// The curves of devices' work and of counters: their means in bins as wide as the pixels of the view, for the lanes in sight.
 
 import type { LaneInfo, Series, WorkAnswer } from "../api";
 import { COPY_COLORS, GPU_COLOR, OTHER_COPY_COLOR } from "../palette";
@@ -18,6 +18,7 @@ interface Held extends Range {
 /** So much finer than a pixel bins may be: those of a few are still told apart from their mean. */
 const FINEST = 0.5;
 const COLORS: Record<string, number> = { busy: GPU_COLOR, sm_efficiency: 2 };
+const COUNTER = "counter "; // how the ids of the series of a trace's counters begin
 const colorOf = (series: string) => COLORS[series] ?? COPY_COLORS[series.replace("copies ", "")] ?? OTHER_COPY_COLOR;
 
 export class WorkCurves {
@@ -57,8 +58,9 @@ export class WorkCurves {
     const lanes = new Map<number, Curve[]>(request.lanes.map((lane) => [lane, []]));
     for (const { lane, mean, why, definition, ...about } of answer.series) {
       const series: Series = { ...about, group: "", t: why ? [] : t, mean, min: mean, max: mean };
-      const color = colorOf(about.id);
-      lanes.get(lane)?.push({ series, max: 0, color, meanNs: nsPerBin, why, definition });
+      const held = lanes.get(lane);
+      const color = about.id.startsWith(COUNTER) ? (held?.length ?? 0) : colorOf(about.id);
+      held?.push({ series, min: 0, max: 0, color, meanNs: nsPerBin, why, definition });
     }
     this.detail = { t0: answer.t0, t1: answer.t1, nsPerBin, lanes };
     if (contains(this.detail, whole)) this.overview = this.detail;
@@ -70,7 +72,7 @@ export class WorkCurves {
     const { detail, overview } = this;
     const near = detail && (!overview || contains(detail, intersect(view, overview)));
     const curves = (near ? detail : overview)?.lanes.get(lane.id) ?? overview?.lanes.get(lane.id) ?? [];
-    for (const curve of curves) curve.max = mostIn(curve.series, view);
+    for (const curve of curves) [curve.min, curve.max] = boundsIn(curve.series, view);
     return curves;
   }
 
@@ -80,12 +82,15 @@ export class WorkCurves {
   }
 }
 
-/** The highest value in view: a rate over the whole trace is far below that of one copy. */
-function mostIn({ t, mean }: Series, view: Range): number {
+/** The lowest and highest value in view, 0 among them: a rate over the whole trace is far below that of one copy. */
+function boundsIn({ t, mean }: Series, view: Range): [number, number] {
+  let least = 0;
   let most = 0;
   for (let i = 0; i < t.length; i += 1) {
     const value = mean[i];
-    if (value !== null && value > most && t[i] >= view.t0 && t[i] <= view.t1) most = value;
+    if (value === null || t[i] < view.t0 || t[i] > view.t1) continue;
+    if (value > most) most = value;
+    else if (value < least) least = value;
   }
-  return most;
+  return [least, most];
 }
