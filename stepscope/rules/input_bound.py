@@ -85,7 +85,7 @@ def _cause(case: Case) -> tuple[str, list[str]]:
     if (case.worker.get("loader") or {}).get("workers") == 0:
         return ", because the DataLoader makes each batch in the training process (num_workers=0)", [
             "Give the DataLoader workers: num_workers=4 or more, persistent_workers=True.",
-            "Add pin_memory=True and copy with .to(device, non_blocking=True).",
+            *(["Add pin_memory=True and copy with .to(device, non_blocking=True)."] if case.device_worked else []),
         ]
     if seen.get("iowait_mean_ratio", 0) >= limits.io_bottleneck_iowait:
         return ", and the host waits for its disks", [

@@ -21,10 +21,24 @@ const UNITS: [suffix: string, label: string, text: (value: number) => string][] 
   ["_ratio", "", percent],
 ];
 
+/** Words of names that a reader writes otherwise. */
+const WORDS: Record<string, string> = {
+  busbw: "bus bandwidth",
+  cpu: "CPU",
+  fp32: "FP32",
+  gpu: "GPU",
+  gpus: "GPUs",
+  iowait: "I/O wait",
+  sm: "SM",
+};
+
 /** "lost_ns_per_step": 69298500 -> ["Lost a step", "69.3 ms"]. */
 export function evidenceRow(name: string, value: number | string | boolean | null): [label: string, text: string] {
   const unit = UNITS.find(([suffix]) => name.endsWith(suffix));
-  const words = (unit ? name.slice(0, -unit[0].length) + unit[1] : name).replaceAll("_", " ");
+  const words = (unit ? name.slice(0, -unit[0].length) + unit[1] : name)
+    .split(/[_ ]/)
+    .map((word) => WORDS[word] ?? word)
+    .join(" ");
   const label = words.charAt(0).toUpperCase() + words.slice(1);
   if (value === null) return [label, DASH];
   if (typeof value === "boolean") return [label, value ? "yes" : "no"];

@@ -10,7 +10,9 @@ test("evidence is told in the unit that its name ends with", () => {
   assert.deepEqual(evidenceRow("lost_ns_per_step", 69_298_500), ["Lost a step", "69.3 ms"]);
   assert.deepEqual(evidenceRow("exposed_copies_ns", 95_744_000), ["Exposed copies", "95.7 ms"]);
   assert.deepEqual(evidenceRow("growth_bytes_per_hour", 2 ** 30), ["Growth an hour", "1.00 GiB"]);
-  assert.deepEqual(evidenceRow("busbw_bytes_per_s", 2.5e9), ["Busbw", "2.50 GB/s"]);
+  assert.deepEqual(evidenceRow("busbw_bytes_per_s", 2.5e9), ["Bus bandwidth", "2.50 GB/s"]);
+  assert.deepEqual(evidenceRow("iowait_mean_ratio", 0.5), ["I/O wait mean", "50.0 %"]);
+  assert.deepEqual(evidenceRow("host_cpu_p50_ratio", 0.5), ["Host CPU p50", "50.0 %"]);
   assert.deepEqual(evidenceRow("overlap_ratio", 0.149), ["Overlap", "14.9 %"]);
   assert.deepEqual(evidenceRow("kernel_runs", 8868), ["Kernel runs", "8,868"]);
   assert.deepEqual(evidenceRow("distance", 0.51234), ["Distance", "0.512"]);

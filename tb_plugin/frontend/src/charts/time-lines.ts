@@ -89,10 +89,15 @@ export function drawFrame(plot: Plot): void {
 
 const bottomOf = (plot: Plot) => plot.height - (plot.axis ? AXIS : 4);
 
+const highest = (some: readonly Line[]) =>
+  some.reduce((top, line) => (line.high ?? line.value).reduce<number>((m, v) => Math.max(m, v ?? 0), top), 0);
+
+/** Whether the limits among the lines lie on the axis. */
+export const drawsLimit = (lines: readonly Line[]) =>
+  highest(lines.filter((line) => line.limit)) <= scaleOf(lines).most;
+
 /** The highest mark of the axis and the way between two. A limit far above everything is not drawn. */
 export function scaleOf(lines: readonly Line[]): { most: number; step: number } {
-  const highest = (some: readonly Line[]) =>
-    some.reduce((top, line) => (line.high ?? line.value).reduce<number>((m, v) => Math.max(m, v ?? 0), top), 0);
   const used = highest(lines.filter((line) => !line.limit));
   const limit = highest(lines.filter((line) => line.limit));
   const unit = lines[0]?.unit ?? "ratio";

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { getSlice, type SliceAnswer } from "../api";
-import { count, duration, exact, plural } from "../format";
+import { count, duration, exact } from "../format";
 import { GraphLink } from "../tabs/xla-link";
 import { argText, moduleName, Pair, Stack } from "../timeline/slice-details";
 import { Card } from "../ui/card";
@@ -178,7 +178,7 @@ function Occurrence(props: {
                   })
                 }
               >
-                List all {plural(details.count, ONE[view.table])}
+                List all {count(details.count)} {manyOf(view.table)}
               </button>
             )}
           </div>
@@ -203,16 +203,14 @@ function Context({ slice }: { slice: SliceAnswer }): JSX.Element {
       {slice.connections
         .filter((to) => to.type === "launch")
         .map((to) => (
-          <Pair
-            key={to.row}
-            label="Launch"
-            value={to.name}
-            more={to.latency === null ? "" : `${duration(to.latency)} before`}
-          />
+          <Pair key={to.row} label="Launch" value={to.name} more={to.latency === null ? "" : latencyText(to.latency)} />
         ))}
     </>
   );
 }
+
+/** A call may still go on when its work begins, as that of a copy which waits for it. */
+const latencyText = (ns: number) => (ns < 0 ? `began ${duration(-ns)} before its end` : `${duration(ns)} before`);
 
 function Recorded({ slice }: { slice: SliceAnswer }): JSX.Element {
   const args = Object.entries(slice.args ?? {}).filter(([name]) => name !== "Call stack" || !slice.stack?.length);

@@ -118,6 +118,7 @@ function Breakdown({ answer }: { answer: SummaryAnswer }): JSX.Element {
           partial={partial}
           host={host}
           timedOnDevice={timedOnDevice}
+          hasDevice={timedOnDevice || (answer.worker.timeline_ns?.total ?? null) !== null}
         />
         {marked && drawn && (
           <button
@@ -225,6 +226,7 @@ function Controls(props: {
   share: boolean;
   host: boolean;
   timedOnDevice: boolean; // phases
+  hasDevice: boolean; // else a step ends where its marker does
   all: number;
   deep: number;
   phased: number;
@@ -263,22 +265,24 @@ function Controls(props: {
         ]}
         onChoose={(value) => adjust({ scale: value as "absolute" | "share" })}
       />
-      <Toggle
-        label={by === "phase" ? "Phases of" : "A step ends with"}
-        value={props.host ? "host" : "device"}
-        choices={[
-          {
-            value: "device",
-            label: by === "phase" ? "Device" : "Device end",
-            title: by === "phase" ? DEFINITIONS.devicePhases : DEFINITIONS.stepDuration,
-            off: by === "phase" && !props.timedOnDevice && "Phases were timed on the host only",
-          },
-          { value: "host", label: by === "phase" ? "Host" : "Host end", title: DEFINITIONS.stepHost },
-        ]}
-        onChoose={(value) =>
-          adjustDashboard(by === "phase" ? { device: value === "device" } : { host: value === "host" })
-        }
-      />
+      {props.hasDevice && (
+        <Toggle
+          label={by === "phase" ? "Phases of" : "A step ends with"}
+          value={props.host ? "host" : "device"}
+          choices={[
+            {
+              value: "device",
+              label: by === "phase" ? "Device" : "Device end",
+              title: by === "phase" ? DEFINITIONS.devicePhases : DEFINITIONS.stepDuration,
+              off: by === "phase" && !props.timedOnDevice && "Phases were timed on the host only",
+            },
+            { value: "host", label: by === "phase" ? "Host" : "Host end", title: DEFINITIONS.stepHost },
+          ]}
+          onChoose={(value) =>
+            adjustDashboard(by === "phase" ? { device: value === "device" } : { host: value === "host" })
+          }
+        />
+      )}
       {props.partial && (
         <Toggle
           label="Steps"

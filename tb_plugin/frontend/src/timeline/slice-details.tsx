@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import type { Connection, SliceAnswer } from "../api";
 import { clock, count, duration, exact, plural } from "../format";
-import { KIND_NAMES } from "../kinds";
+import { Kind, KIND_NAMES } from "../kinds";
 import { brief } from "../names";
 import { kindColor } from "../palette";
 import { nav, part, theme } from "../state";
@@ -14,7 +14,7 @@ import { lanePath } from "./tree";
 const selectedOf = part("of");
 
 export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
-  const kind = (KIND_NAMES as readonly string[]).indexOf(slice.kind.toLowerCase().replaceAll("_", " "));
+  const kind = Kind[slice.kind.toUpperCase() as keyof typeof Kind] ?? -1;
   const zero = timeline.whole.value.t0;
   const start = slice.start - zero;
   const of = selectedOf.value;
@@ -27,7 +27,7 @@ export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
           {kind >= 0 && <span class="swatch" style={{ background: kindColor(theme.value, kind) }} />}
           <span>
             <bdi data-testid="slice-name">{slice.name || "(unnamed)"}</bdi>{" "}
-            <span class="faint">{slice.kind.toLowerCase().replaceAll("_", " ")}</span>
+            <span class="faint">{KIND_NAMES[kind] ?? slice.kind.toLowerCase().replaceAll("_", " ")}</span>
           </span>
         </h3>
         <dl class="pairs">
@@ -192,7 +192,7 @@ function Link({ to }: { to: Connection }): JSX.Element {
         {to.latency !== null && (
           <span class="faint" title="From the end of the launch to the start of the run">
             {" "}
-            after {duration(to.latency)}
+            {to.latency < 0 ? `began ${duration(-to.latency)} before its end` : `after ${duration(to.latency)}`}
           </span>
         )}
       </span>

@@ -294,7 +294,7 @@ function Legend(): JSX.Element | null {
     const known = PHASES.filter((phase) => phases.has(phase));
     return JSON.stringify([
       ...known.map((phase) => [PHASE_LABELS[phase], colorIndex(Kind.PHASE, phase)]),
-      ...LEGEND.filter((kind) => present.has(kind)).map((kind) => [KIND_NAMES[kind] ?? DASH, -kind - 1]),
+      ...LEGEND.filter((kind) => present.has(kind)).map((kind) => [capital(KIND_NAMES[kind] ?? DASH), -kind - 1]),
     ]);
   });
   const entries = JSON.parse(found.value) as [string, number][];
@@ -313,3 +313,6 @@ function Legend(): JSX.Element | null {
     </ul>
   );
 }
+
+/** As the phases beside it have. */
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -3,6 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useCallback, useMemo } from "preact/hooks";
 import {
+  drawsLimit,
   AXIS,
   drawLines,
   drawStrips,
@@ -190,6 +191,7 @@ export function TimeLines(props: {
 
 function Legend({ desk, lines }: { desk: TimeDesk; lines: readonly Line[] }): JSX.Element {
   const at = desk.cursor.value ?? desk.moment;
+  const drawn = drawsLimit(lines);
   return (
     <ul class="time-legend">
       {lines.map((line) => {
@@ -202,6 +204,7 @@ function Legend({ desk, lines }: { desk: TimeDesk; lines: readonly Line[] }): JS
           <li key={line.name}>
             <span class={`swatch${line.limit ? " dashed" : ""}`} style={{ "--series": line.color }} />
             <bdi>{line.name}</bdi>
+            {line.limit && !drawn && <span class="faint">(above the axis)</span>}
             <b>
               {valueText(line.value[i], line.unit)}
               {band}
@@ -329,7 +332,10 @@ function Where({ desk, strips }: { desk: TimeDesk; strips: StripsAnswer }): JSX.
   return (
     <p class="time-where" data-testid="time-where">
       {at === null ? (
-        <span class="faint">Point at a chart to read it, drag to zoom, click to choose a moment.</span>
+        <span class="faint">
+          The numbers below the charts are the latest; point at a chart to read others, drag to zoom, click to choose a
+          moment.
+        </span>
       ) : (
         <>
           <b>{duration(Math.round(at))}</b> {name || <span class="faint">no step</span>}
