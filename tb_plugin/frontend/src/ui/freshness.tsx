@@ -17,7 +17,8 @@ export function Freshness(): JSX.Element | null {
   });
   const worker = of.value;
   if (!worker) return null;
-  const state = runs.now.value.state === "error" ? "lost" : isLive.value ? "live" : "finished";
+  const isBroken = worker.state !== null && worker.state !== "running" && worker.state !== "finished";
+  const state = runs.now.value.state === "error" ? "lost" : isLive.value ? "live" : isBroken ? "broken" : "finished";
   const at = updatedMs.value;
   const when =
     at === null ? "" : `${worker.source === "file" ? "File written" : "Last data"} at ${new Date(at).toLocaleString()}`;

@@ -333,8 +333,7 @@ function Where({ desk, strips }: { desk: TimeDesk; strips: StripsAnswer }): JSX.
     <p class="time-where" data-testid="time-where">
       {at === null ? (
         <span class="faint">
-          The numbers below the charts are the latest; point at a chart to read others, drag to zoom, click to choose a
-          moment.
+          Numbers are the latest: point at a chart for others, drag to zoom, click to choose a moment.
         </span>
       ) : (
         <>
