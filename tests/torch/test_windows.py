@@ -120,8 +120,15 @@ def test_a_loop_without_a_loader(tmp_path):
     with profiler(tmp_path, model, schedule=Schedule(skip_first=3, active=2)):
         for _ in range(8):
             train_step(model, optimizer, x, x.sum(1, keepdim=True))
+        assert vars(model)["_compiled_call_impl"].original is None  # what the window put there is gone, too
     (window,) = windows_of(tmp_path)
     assert sorted(steps_of(window)) == [3, 4]
+    # The call of the model begins the step, and is no caller of it: steps lie above all else.
+    events = window.events
+    assert set(events.depth[events.of_kind(Kind.STEP)].tolist()) == {0}
+    (call,) = (i for i in range(len(events)) if events.text(i) == "nn.Module: Net")  # the first began before the window
+    (step,) = (i for i in range(len(events)) if events.text(i) == "ProfilerStep#4")
+    assert events.ts_ns[step] <= events.ts_ns[call] < events.end_ns[call] <= events.end_ns[step]
 
 
 def test_own_step_calls(tmp_path):

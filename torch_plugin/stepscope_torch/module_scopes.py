@@ -41,10 +41,15 @@ class ModuleScopes:
     """A scope of torch's own profiler around each call of each module, while a deep window is open.
 
     ``_RecordFunctionFast`` makes an operator of it, which the converter takes for the module that it is.
+
+    Args:
+        roots: the outermost modules.
+        changed: called when scopes came or went, for who has to stand around them.
     """
 
-    def __init__(self, roots: Roots) -> None:
+    def __init__(self, roots: Roots, changed: Callable[[], None]) -> None:
         self._roots = roots
+        self._changed = changed
         self._entrances: list[Entrance] = []
         self._open: list[Any] = []
         self._scope = getattr(torch._C._profiler, "_RecordFunctionFast", None)
@@ -53,15 +58,17 @@ class ModuleScopes:
         """The window is open; to be called on the training thread, like ``leave``."""
         if self._scope is not None:
             self._entrances = [Entrance(module, self._around(PREFIX + name)) for name, module in named(self._roots())]
+            self._changed()
 
     def leave(self) -> None:
         """The window closes: a scope that is left in a later session of the profiler would kill the process."""
         while self._open:
             self._open.pop().__exit__(None, None, None)
         self.go_away()
+        self._changed()
 
     def go_away(self) -> None:
-        """No further scopes; those that are open end with their calls."""
+        """No further scopes; those that are open end with their calls. In any thread."""
         for entrance in self._entrances:
             entrance.remove()
         self._entrances = []

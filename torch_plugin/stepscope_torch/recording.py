@@ -138,7 +138,7 @@ class Recording:
         self.sessions = Sessions()
         scopes = None  # with_stack shows modules by itself
         if settings.modules_every != 0 and not settings.window_options["with_stack"]:
-            scopes = ModuleScopes(self._modules)
+            scopes = ModuleScopes(self._modules, lambda: self._forward.stand_outside())
         self.windows = DeepWindows(recorder, settings.schedule, settings.window_options, self.sessions, scopes)
         self.loop = Loop(recorder, self.windows)
         self.loop.after_segment = [self._after_first_step]
