@@ -8,7 +8,8 @@ from typing import Any
 from stepscope.budget import PHASES
 from stepscope.controlled import Capture
 from stepscope.watch import Activity
-from stepscope_torch.loop import BACKWARD, H2D, OPTIMIZER, Loop
+from stepscope_torch.codes import BACKWARD, H2D, OPTIMIZER
+from stepscope_torch.loop import Loop
 from stepscope_torch.part import Part
 from stepscope_torch.steps import INPUT_WAIT
 

@@ -17,8 +17,9 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from stepscope.recorder import Row
 from stepscope.schema import Kind
+from stepscope_torch.codes import BACKWARD, FORWARD, OPTIMIZER
 from stepscope_torch.entrance import Entrance, is_compiling
-from stepscope_torch.loop import BACKWARD, FORWARD, OPTIMIZER, Loop
+from stepscope_torch.loop import Loop
 from stepscope_torch.module_scopes import Roots
 from stepscope_torch.part import Failed, Part
 from stepscope_torch.patches import Patch

@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch.nn.modules import module as nn_module
 
+from stepscope_torch.codes import FORWARD, forward_keys
 from stepscope_torch.entrance import Entrance, is_compiling
-from stepscope_torch.loop import FORWARD, Loop, forward_keys
+from stepscope_torch.loop import Loop
 from stepscope_torch.part import Failed, Part
 
 is_grad_enabled = torch.is_grad_enabled

@@ -22,57 +22,37 @@ import numpy as np
 import torch
 
 from stepscope.live_columns import Columns, Names
-from stepscope.marks import FAST, SAMPLED, SLOW, Key, Marks
+from stepscope.marks import FAST, SAMPLED, SLOW, Marks
 from stepscope.recorder import Recorder
 from stepscope.schema import NONE
 from stepscope.watch import Activity
+from stepscope_torch.codes import (
+    BACKWARD_BEGIN,
+    BACKWARD_END,
+    COUNTS,
+    END,
+    EXHAUSTED,
+    GRAD,
+    H2D_BEGIN,
+    H2D_END,
+    IN_BACKWARD,
+    IN_FORWARD,
+    IN_H2D,
+    IN_INPUT,
+    IN_OPTIMIZER,
+    INPUT_BEGIN,
+    INPUT_END,
+    INPUT_EXHAUSTED,
+    INSIDE,
+    NAMES,
+    TRAINING,
+    activity_after,
+)
 from stepscope_torch.regular import Regular, learn
-from stepscope_torch.steps import INPUT_WAIT, StepTracker
+from stepscope_torch.steps import StepTracker
 from stepscope_torch.window import DeepWindows
 
 log = logging.getLogger("stepscope")
-
-FORWARD = "forward"
-BACKWARD = "backward"
-OPTIMIZER = "optimizer"
-H2D = "h2d"
-
-# Codes of marks. Each begin of a phase is its number in _PHASES; a forward is marked with how it runs besides.
-_INPUT, _FORWARD, _BACKWARD, _OPTIMIZER, _H2D = range(5)
-_PHASES = (INPUT_WAIT, FORWARD, BACKWARD, OPTIMIZER, H2D)
-_END = 8  # added to the code of a phase
-_GRAD, _TRAINING = 16, 32  # added to _FORWARD
-_EXHAUSTED = 64  # instead of the end of _INPUT: there was no further batch
-_COUNTS = 128  # added to the end of _OPTIMIZER: this one ends a step of the loop
-
-_INPUT_BEGIN: Key = (_INPUT, None)
-_INPUT_EXHAUSTED: Key = (_EXHAUSTED, None)
-_H2D_BEGIN: Key = (_H2D, None)
-_H2D_END: Key = (_H2D + _END, None)
-# Those that hooks may mark by themselves in the fast modes.
-INPUT_END: Key = (_INPUT + _END, None)
-BACKWARD_BEGIN: Key = (_BACKWARD, None)
-BACKWARD_END: Key = (_BACKWARD + _END, None)
-
-
-def forward_keys(module: torch.nn.Module) -> tuple[Key, Key]:
-    """Of the begin and the end of a forward that trains."""
-    return (_FORWARD + _GRAD + _TRAINING, module), (_FORWARD + _END, module)
-
-
-def optimizer_keys(optimizer: object) -> tuple[Key, Key]:
-    """Of the begin and the end of the step of an optimizer that counts."""
-    return (_OPTIMIZER, optimizer), (_OPTIMIZER + _END + _COUNTS, optimizer)
-
-
-#: The phases that each phase may lie in and still count as itself. At the top of the loop all count.
-_INSIDE: tuple[frozenset[int], ...] = (
-    frozenset(),
-    frozenset({_OPTIMIZER}),
-    frozenset({_FORWARD, _OPTIMIZER}),
-    frozenset(),
-    frozenset({_FORWARD, _OPTIMIZER}),
-)
 
 #: Entries, two a mark, that are kept at most before they are worked off, where nothing else makes that happen.
 MAX_ENTRIES = 2 * 256
@@ -147,7 +127,7 @@ class Loop:
         if number:
             self.tracker.number = self.recorder.step = number
             return
-        self.marks.put(_INPUT_BEGIN, now)
+        self.marks.put(INPUT_BEGIN, now)
         self._work_off()
         self._count_sample(now)
 
@@ -156,7 +136,7 @@ class Loop:
         if got_batch:
             self.marks.put(INPUT_END, now)
         else:
-            self.marks.put(_INPUT_EXHAUSTED, now)
+            self.marks.put(INPUT_EXHAUSTED, now)
             self._work_off()
         self._count_sample(now)
 
@@ -165,10 +145,10 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.thread and not self._claim_thread():
             return False
-        how = (_GRAD if torch.is_grad_enabled() else 0) + (_TRAINING if module.training else 0)
-        self.marks.put((_FORWARD + how, module), now)
+        how = (GRAD if torch.is_grad_enabled() else 0) + (TRAINING if module.training else 0)
+        self.marks.put((IN_FORWARD + how, module), now)
         # Annotations are to know that there is no step in validation, and one again after it.
-        if self.marks.at_once or how != _GRAD + _TRAINING or self.recorder.step == NONE:
+        if self.marks.at_once or how != GRAD + TRAINING or self.recorder.step == NONE:
             self._work_off()
         self._count_sample(now)
         return True
@@ -176,7 +156,7 @@ class Loop:
     def forward_end(self, module: torch.nn.Module) -> None:
         now = perf_counter_ns()
         if get_ident() == self.thread:
-            self.marks.put((_FORWARD + _END, module), now)
+            self.marks.put((IN_FORWARD + END, module), now)
             self._work_off_many()
             self._count_sample(now)
 
@@ -199,7 +179,7 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.loader_thread:
             return False
-        self.marks.put(_H2D_BEGIN, now)
+        self.marks.put(H2D_BEGIN, now)
         if self.marks.at_once:
             self._work_off()
         self._count_sample(now)
@@ -207,7 +187,7 @@ class Loop:
 
     def h2d_end(self) -> None:
         now = perf_counter_ns()
-        self.marks.put(_H2D_END, now)
+        self.marks.put(H2D_END, now)
         self._work_off_many()
         self._count_sample(now)
 
@@ -215,13 +195,13 @@ class Loop:
         now = perf_counter_ns()
         if get_ident() != self.thread and not self._claim_thread():
             return
-        self.marks.put((_OPTIMIZER, token), now)
+        self.marks.put((IN_OPTIMIZER, token), now)
         self._count_sample(now)
 
     def optimizer_end(self, token: object, counts: bool) -> None:
         now = perf_counter_ns()
         if get_ident() == self.thread:
-            self.marks.put((_OPTIMIZER + _END + (_COUNTS if counts else 0), token), now)
+            self.marks.put((IN_OPTIMIZER + END + (COUNTS if counts else 0), token), now)
             self.marks.at_once = True
             self.marks.mode = SLOW
             self._count_sample(now)
@@ -251,18 +231,7 @@ class Loop:
         """What is open right now. For any thread: it reads copies, which may be a moment old."""
         marks, stack = self.marks.entries(), self._stack[:]
         opened = [] if self._read else [(phase, start) for phase, start, _, counts in stack if counts]
-        latest = None
-        entries = iter(marks)
-        for (code, _), now in zip(entries, entries, strict=False):
-            latest = now
-            if code == _EXHAUSTED or code & _END:
-                phase = _INPUT if code == _EXHAUSTED else code & 7
-                while opened and opened.pop()[0] != phase:
-                    pass
-            else:
-                opened.append((code & 7, now))
-        step = self.tracker.number
-        return Activity(step, _PHASES[opened[-1][0]], opened[-1][1]) if opened else Activity(step, None, latest)
+        return activity_after(self.tracker.number, opened, marks)
 
     def look_soon(self) -> None:
         """Have the next step worked out in full, as there is something to do after it. For any thread."""
@@ -279,7 +248,7 @@ class Loop:
         if get_ident() != self.training_thread:
             return False
         self._work_off()
-        return self._counts(_FORWARD)
+        return self._counts(IN_FORWARD)
 
     # -- what the marks mean ---------------------------------------------------------------------------
 
@@ -288,15 +257,15 @@ class Loop:
             marks, stack, tracker = self.marks.entries(), self._stack, self.tracker
             from_input = self._read  # a step may have begun with the mark that was kept, and nothing else
             if from_input:
-                stack[:] = [(_INPUT, marks[1], None, True)]
+                stack[:] = [(IN_INPUT, marks[1], None, True)]
             number = tracker.number
             self._interpret(marks[from_input:])
             self._expect_nothing()
-            if len(stack) == 1 and stack[0][0] == _INPUT and tracker.start is None and self._may_be_regular():
+            if len(stack) == 1 and stack[0][0] == IN_INPUT and tracker.start is None and self._may_be_regular():
                 if from_input and tracker.number == number + 1:
                     self._expect(learn(marks[0::2], marks[1::2], tracker.last_phases))
                 self.marks.clear()
-                self.marks.put(_INPUT_BEGIN, stack[0][1])
+                self.marks.put(INPUT_BEGIN, stack[0][1])
                 self._read = 2
             else:
                 self._forget_regular()
@@ -373,27 +342,27 @@ class Loop:
         stack, tracker = self._stack, self.tracker
         entries = iter(marks)
         for (code, token), now in zip(entries, entries, strict=True):
-            if code & _END:
+            if code & END:
                 self._end(code & 7, now, token)
-                if code & _COUNTS:
+                if code & COUNTS:
                     tracker.optimizer_ran(now)
-            elif code == _EXHAUSTED:
+            elif code == EXHAUSTED:
                 self._exhausted()
             else:
                 phase = code & 7
                 counts = not stack or self._counts(phase)
-                if phase == _INPUT:
+                if phase == IN_INPUT:
                     counts, now = self._input(now)
-                elif phase == _FORWARD:
+                elif phase == IN_FORWARD:
                     if counts:
-                        now = self._forward(now, id(token), code & _GRAD != 0, code & _TRAINING != 0)
-                elif phase == _OPTIMIZER and stack:
+                        now = self._forward(now, id(token), code & GRAD != 0, code & TRAINING != 0)
+                elif phase == IN_OPTIMIZER and stack:
                     if self._is_stale(token):
                         self._drop(0)
                         counts = True
-                elif phase == _H2D and not stack and tracker.stepped and tracker.iteration_ends(now):
+                elif phase == IN_H2D and not stack and tracker.stepped and tracker.iteration_ends(now):
                     now = self._segment_ended(now)
-                if counts and tracker.start is None and phase != _INPUT:
+                if counts and tracker.start is None and phase != IN_INPUT:
                     tracker.begin(now)
                 stack.append((phase, now, token, counts))
         if self.windows.is_open:
@@ -404,11 +373,11 @@ class Loop:
         if not self._stack:
             return True
         outer, _, _, outer_counts = self._stack[-1]
-        return outer_counts and outer in _INSIDE[phase]
+        return outer_counts and outer in INSIDE[phase]
 
     def _input(self, now: int) -> tuple[bool, int]:
         if self._stack:
-            if any(phase == _INPUT for phase, _, _, _ in self._stack):
+            if any(phase == IN_INPUT for phase, _, _, _ in self._stack):
                 return False, now
             self._drop(0)  # an exception has passed the end of these by
         if self.tracker.input_begin(now):
@@ -419,7 +388,7 @@ class Loop:
         """The open wait was none: it found the end of the data."""
         while self._stack:
             phase, _, _, counts = self._stack.pop()
-            if phase == _INPUT:
+            if phase == IN_INPUT:
                 if counts:
                     self.tracker.input_exhausted()
                     if self.windows.is_open and self.tracker.start is None:
@@ -444,7 +413,7 @@ class Loop:
 
         No model steps an optimizer in its forward, and no optimizer's step calls itself.
         """
-        return self._stack[0][0] == _FORWARD or any(token is optimizer for _, _, token, _ in self._stack)
+        return self._stack[0][0] == IN_FORWARD or any(token is optimizer for _, _, token, _ in self._stack)
 
     def _end(self, phase: int, now: int, token: object) -> None:
         """Close the phase that began with ``token``, and drop what was left open inside it."""
@@ -455,13 +424,13 @@ class Loop:
                 if i < len(stack) - 1:
                     self._drop(i + 1)
                 stack.pop()
-                if phase == _INPUT:
+                if phase == IN_INPUT:
                     if counts:
                         self.tracker.input_end(start, now)
                 elif counts:
-                    self.tracker.add(_PHASES[phase], start, now)
+                    self.tracker.add(NAMES[phase], start, now)
                 break
-        if phase == _BACKWARD and self._stepped_in_backward:
+        if phase == IN_BACKWARD and self._stepped_in_backward:
             self._stepped_in_backward = False
             self.tracker.optimizer_ran(now)
 

@@ -16,17 +16,17 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from stepscope.marks import Key
-from stepscope_torch.entrance import is_compiling
-from stepscope_torch.loop import (
+from stepscope_torch.codes import (
     BACKWARD,
     BACKWARD_BEGIN,
     BACKWARD_END,
     H2D,
     INPUT_END,
     OPTIMIZER,
-    Loop,
     optimizer_keys,
 )
+from stepscope_torch.entrance import is_compiling
+from stepscope_torch.loop import Loop
 from stepscope_torch.part import Failed, Part
 from stepscope_torch.patches import Patch
 from stepscope_torch.steps import INPUT_WAIT
