@@ -1,6 +1,6 @@
 """Whether steps are as long as without the profiler: the slowest in a hundred beside the writer thread and the resource
 monitor, those before and after a deep window of 100,000 events, and each of those right after one, whose trace another
-process converts meanwhile, of a training that keeps all cores busy.
+process converts meanwhile.
 
 Blocks of steps with the profiler, without it, and without it once more (the control: what is noise) alternate in one
 process in random order; results are medians over the rounds of the ratios within a round. Wall time shows what waits
@@ -32,15 +32,12 @@ from stepscope_torch import Profiler, Schedule
 WARMUP_S = 1.5
 LIMIT = 1.02
 #: Steps from the begin of one window of three steps to that of the next, for the steps right after them.
-EVERY = 80
-#: Which steps are divided by the median of which, counted from the begin of a window.
-SPANS = (
-    ("3 steps before a window", range(-18, -3), range(-3, 0)),
-    ("20 after it", range(-18, -3), range(3, 23)),
-    ("control, 20 after the pause", range(22, 37), range(40, 60)),
-)
-#: The control: all that stands still for so long finds cold caches when it goes on.
-PAUSED_AFTER, PAUSE_S = 39, 0.015
+EVERY = 44
+#: Steps, counted from the begin of a window: those whose median is 1, and what is divided by it.
+USUAL = range(-18, -3)
+JUDGED = (("7 steps before", range(-10, -3)), ("20 steps after", range(3, 23)))
+#: The control: all that stands still for so long goes on slowly.
+PAUSE_S = 0.015
 
 
 def medium() -> tuple[nn.Module, torch.Tensor]:
@@ -136,34 +133,38 @@ def usual_cpu(times: list[tuple[int, int]]) -> float:
     return float(np.percentile(np.array(times)[:, 1], 20))
 
 
-def right_after_windows(name: str, built: tuple[nn.Module, torch.Tensor], windows: int) -> None:
-    """Wall time of each step after a window over the median of those before it, in a training of as many threads as
-    there are cores. The control does the same where there is no window, and the training pauses for 15 ms.
+def right_after(name: str, built: tuple[nn.Module, torch.Tensor], windows: int, threads: int) -> None:
+    """Wall time of each step after a window over the median of those before it: medians over the windows, and of the
+    first step what 90 % of medians of as many windows drawn anew (bootstrap) are between. The control has pauses of
+    15 ms in place of the windows.
     """
     model, batch = built
     optimizer = torch.optim.Adam(model.parameters())
-    torch.set_num_threads(os.cpu_count() or 1)
-    plan = Schedule(skip_first=EVERY, active=3, windows=windows, every=EVERY)
-    with tempfile.TemporaryDirectory() as folder:
-        with Profiler(Path(folder), model, schedule=plan, monitor_interval_ms=None, flight_recorder=False):
-            training = steps(model, batch, optimizer)
-            for number in range((windows + 1) * EVERY):
-                next(training)
-                if number % EVERY == PAUSED_AFTER:
-                    time.sleep(PAUSE_S)
-        (worker,) = open_run(Path(folder)).workers
-        live = worker.live()
-        rows = live.of_kind(Kind.STEP)
-        took = dict(zip(live.step[rows].tolist(), live.dur_ns[rows].tolist(), strict=True))
+    torch.set_num_threads(threads)
+    for what in ("a window", "a pause"):
+        plan = Schedule(skip_first=EVERY, active=3, windows=windows, every=EVERY) if what == "a window" else False
+        with tempfile.TemporaryDirectory() as folder:
+            with Profiler(Path(folder), model, schedule=plan, monitor_interval_ms=None, flight_recorder=False):
+                training = steps(model, batch, optimizer)
+                for number in range((windows + 1) * EVERY):
+                    next(training)
+                    if what == "a pause" and number % EVERY == 2:
+                        time.sleep(PAUSE_S)
+            (worker,) = open_run(Path(folder)).workers
+            live = worker.live()
+            rows = live.of_kind(Kind.STEP)
+            took = dict(zip(live.step[rows].tolist(), live.dur_ns[rows].tolist(), strict=True))
+        usual = statistics.median(took.values()) / 1e6
+        print(f"{name}, {threads} of {os.cpu_count()} cores, {usual:.1f} ms, {windows} times {what}:")
+        begins = range(EVERY, (windows + 1) * EVERY, EVERY)
+        before = [statistics.median(took[begin + i] for i in USUAL) for begin in begins]
+        for where, judged in JUDGED:
+            ratios = np.array([[took[at + i] / one for i in judged] for at, one in zip(begins, before, strict=True)])
+            print(f"  {where}: {' '.join(f'{value:.3f}' for value in np.median(ratios, axis=0))}")
+        drawn = np.random.default_rng(0).choice(ratios[:, 0], (2000, windows))
+        low, high = np.percentile(np.median(drawn, axis=1), (5, 95))
+        print(f"  the first of them {low:.3f} .. {high:.3f}")
     torch.set_num_threads(1)
-    print(f"{name}, {os.cpu_count()} threads, {statistics.median(took.values()) / 1e6:.1f} ms, {windows} windows:")
-    for what, usual, judged in SPANS:
-        ratios = []
-        for begin in range(EVERY, (windows + 1) * EVERY, EVERY):
-            before = statistics.median(took[begin + i] for i in usual)
-            ratios.append([took[begin + i] / before for i in judged])
-        medians = np.median(ratios, axis=0)
-        print(f"  {what}: {' '.join(f'{value:.3f}' for value in medians)}; in sum {(medians - 1).sum():+.2f} steps")
 
 
 def stalls(run: Path) -> str:
@@ -179,7 +180,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=2.0, help="of a block; more for the p99 of the large step")
     parser.add_argument("--only", choices=["small", "medium", "large", "window", "after"])
-    parser.add_argument("--windows", type=int, default=24, help="whose next steps are looked at")
+    parser.add_argument("--windows", type=int, default=50, help="whose next steps are looked at")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of torch, for the steps after a window")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -191,7 +193,7 @@ def main() -> None:
         around_a_window(arguments.rounds)
     if arguments.only in (None, "after"):
         for name, build in (("medium", medium), ("large", large)):
-            right_after_windows(name, build(), arguments.windows)
+            right_after(name, build(), arguments.windows, arguments.threads)
 
 
 if __name__ == "__main__":
