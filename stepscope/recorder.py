@@ -8,7 +8,6 @@ says so once in the log and leaves the reason in worker.json.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import logging
 import os
@@ -17,12 +16,10 @@ import socket
 import sys
 import threading
 import time
-import traceback
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +28,9 @@ import numpy as np
 from stepscope.clock import Clock
 from stepscope.hot import extension
 from stepscope.live_columns import Columns, Names, live_table, merged, of_regions, of_rows
-from stepscope.schema import LIVE_SCHEMA, NONE, SCHEMA_VERSION, Kind, Notes
+from stepscope.schema import LIVE_SCHEMA, NONE, SCHEMA_VERSION, Kind
 from stepscope.store import RunFolder, StreamWriter, WorkerFolder
+from stepscope.told import Told
 
 log = logging.getLogger("stepscope")
 
@@ -43,15 +41,12 @@ QUIET_S = 0.1
 #: Spans held in memory while the disk does not answer; about 200 MB. Later ones are dropped and counted.
 MAX_PENDING = 1_000_000
 
-#: Bytes set aside for worker.json, which is to tell why a recording ended even if the disk is full.
-RESERVE_BYTES = 32_768
 #: Seconds that ``stop`` and ``flush`` wait for the writer thread, whose storage may not answer.
 STOP_TIMEOUT_S = 10.0
 #: A round of the writer thread that takes so long is told: what is recorded meanwhile waits in memory.
 STALLED_NS = 5_000_000_000
 
 _SELF_COST_SAMPLES = 200
-_MAX_MESSAGE = 500
 _PHASE = int(Kind.PHASE)
 
 #: kind, name, start_ns, end_ns, step, args: a span as ``Recorder.defer`` takes it.
@@ -94,10 +89,10 @@ class Recorder:
         self.run = Path(run)
         self.metadata = metadata
         self.clock = Clock()
-        self.notes = Notes()
         self.folder: WorkerFolder | None = None
         self.enabled = False
         self.step = NONE  # the step that annotations fall in; hooks set it
+        #: worker.json as it will be written, and the notes that it will hold.
         self.meta: dict[str, Any] = {
             "schema": SCHEMA_VERSION,
             "framework": framework,
@@ -113,6 +108,8 @@ class Recorder:
             "ended_ns": None,
             **(about or {}),
         }
+        self._told = Told(self.meta, self.clock)
+        self.notes = self._told.notes
         # (kind, name, start_ns, dur_ns, step, tid, args), or what makes such rows: (function, its args, tid)
         self._pending: deque[tuple[Any, ...]] = deque()
         #: Called on the writer thread after each write; one that raises is left out from then on.
@@ -137,11 +134,8 @@ class Recorder:
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
         self._flushed: deque[threading.Event] = deque()  # who waits for the end of a write
-        self._meta_dirty = False
         self._ending = False  # stop() was called
         self._stopping = False  # stop_soon() was called
-        self._is_unsaid = False  # why the recording ended could not be written
-        self._reserve: Path | None = None  # a file that is given up for the last words on a full disk
 
     # -- called from training code ---------------------------------------------------------------
 
@@ -151,9 +145,9 @@ class Recorder:
         try:
             rank, host, pid = (self.meta[name] for name in ("rank", "host", "pid"))
             self.folder = RunFolder(self.run).create_worker(rank, host, pid, self.metadata)
+            self._told.folder = self.folder
             self._writer = StreamWriter(self.folder.live_path(), LIVE_SCHEMA)
-            self._reserve = self.folder.path / ".reserve"
-            self._reserve.write_bytes(os.urandom(RESERVE_BYTES))
+            self._told.set_aside(self.folder)
             self.meta["worker"] = self.folder.id
             self.meta["span_cost_ns"] = _span_cost_ns()
             self._write_meta()
@@ -209,28 +203,15 @@ class Recorder:
 
     def note(self, code: str, detail: str, count: int = 1) -> None:
         """Leave a data quality note in worker.json with the next write."""
-        self.notes.add(code, detail, count)
-        self._meta_dirty = True
+        self._told.note(code, detail, count)
 
     def tell_exception(self, error: BaseException, step: int | None) -> None:
         """The training ends with an exception: keep its type, its message and where it came from."""
-        if isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and not error.code):
-            return
-        frames = traceback.extract_tb(error.__traceback__)
-        self.update_meta(
-            exception={
-                "type": type(error).__name__,
-                "message": _text(error)[:_MAX_MESSAGE],
-                "step": step,
-                "at": f"{frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else None,
-                "ts_ns": time.time_ns(),
-            }
-        )
+        self._told.exception(error, step)
 
     def update_meta(self, **fields: Any) -> None:
         """Set fields of worker.json with the next write."""
-        self.meta.update(fields)
-        self._meta_dirty = True
+        self._told.update(**fields)
 
     def flush(self) -> bool:
         """Have what is pending written: for a pause in which the files may be read.
@@ -267,25 +248,17 @@ class Recorder:
                 "stepscope: %s did not answer for %.0f s; what was recorded last is lost if the process ends now.",
                 *(self.run, STOP_TIMEOUT_S),
             )
-            self._leave_last_words("The storage did not answer when the recording ended, so what came last is missing.")
-        elif self._is_unsaid:
-            said = {note.code: note.detail for note in self.notes.list()}
-            self._leave_last_words(said["recording_stopped"])
-
-    def _leave_last_words(self, detail: str) -> None:
-        from stepscope.last_words import leave
-
-        try:
-            assert self.folder is not None
-            leave(self.folder, detail)
-        except Exception as error:
-            log.debug("the reason will not be in the run: %s", error)
+            self._told.leave_last_words(
+                "The storage did not answer when the recording ended, so what came last is missing."
+            )
+        elif self._told.is_unsaid:
+            self._told.leave_last_words(self._told.reason())
 
     def _end(self) -> None:
         self.enabled = False
-        self._free_reserve()
+        self._told.free_reserve()
         self.meta["ended_ns"] = self.meta["ended_ns"] or time.time_ns()
-        if self._is_unsaid:
+        if self._told.is_unsaid:
             self._say_why()
             return
         try:
@@ -315,7 +288,7 @@ class Recorder:
             self._flush()
             self._call_each(self.each_round)
             self._tell_stall(time.perf_counter_ns() - began)
-            if self._is_unsaid:
+            if self._told.is_unsaid:
                 self._say_why()
             for waiting in flushed:
                 waiting.set()
@@ -339,7 +312,7 @@ class Recorder:
             if self.clock.check():
                 self.note("clock_step", "The wall clock was set during the run; times before and after differ.")
             self._drain(self._writer)
-            if self._meta_dirty:
+            if self._told.is_new:
                 self._write_meta()
         except Exception as error:
             self._give_up("stopped recording", error)
@@ -369,7 +342,7 @@ class Recorder:
         if not spans:
             return
         self._call_each(self.observers, spans)
-        self._name_threads(set(np.unique(spans.tid).tolist()))
+        self._told.name_threads(np.unique(spans.tid).tolist())
         writer.append(live_table(spans, names, self.clock.offset_ns))
 
     def _pending_spans(self, names: Names) -> list[Columns]:
@@ -388,18 +361,11 @@ class Recorder:
             spans.append(of_regions(texts, numbers, names))
         return spans
 
-    def _name_threads(self, tids: set[int]) -> None:
-        known = self.meta["threads"]
-        new = {str(t) for t in tids} - known.keys()
-        if new:
-            names = {str(t.native_id): t.name for t in threading.enumerate()}
-            known.update({t: names.get(t, f"thread {t}") for t in new})
-            self._meta_dirty = True
-
     def _write_meta(self) -> None:
-        if self.folder is None:
-            return
-        self._meta_dirty = False
+        self._count_dropped()
+        self._told.write()
+
+    def _count_dropped(self) -> None:
         if self.regions is not None:
             self._dropped += self.regions.dropped
             self.regions.dropped = 0
@@ -408,27 +374,19 @@ class Recorder:
                 "dropped_spans", "Spans of hooks and annotations came faster than they were written.", self._dropped
             )
             self._dropped = 0
-        self.meta["notes"] = [asdict(n) for n in self.notes.list()]
-        self.meta["anchors"] = [asdict(a) for a in self.clock.anchors]
         self.meta["flush_cpu_ns"] = self.writer_ns
-        self.folder.write_meta(self.meta)
 
     def _give_up(self, what: str, error: Exception) -> None:
         self.enabled = False
         self._throw_away()
         log.warning("stepscope %s in %s: %s. Training goes on without it.", what, self.run, error)
         self.notes.add("recording_stopped", f"The recorder {what}: {error}")
-        self._free_reserve()
+        self._told.free_reserve()
         self._say_why()
 
     def _say_why(self) -> None:
-        """Leave the reason in worker.json, now or when that can be written again."""
-        self._is_unsaid = True
-        try:
-            self._write_meta()
-            self._is_unsaid = False
-        except Exception:
-            log.debug("the reason could not be written to worker.json", exc_info=True)
+        self._count_dropped()
+        self._told.say_why()
 
     def _throw_away(self) -> None:
         """What was kept and cannot be written."""
@@ -437,11 +395,6 @@ class Recorder:
             self.regions.take()
         self.sources = []
 
-    def _free_reserve(self) -> None:
-        if self._reserve is not None:
-            with contextlib.suppress(OSError):
-                self._reserve.unlink(missing_ok=True)
-
     def _forget(self) -> None:
         """In a forked child: its copy has no writer thread and must not touch the parent's file."""
         self.enabled = False
@@ -449,11 +402,6 @@ class Recorder:
         self.sources = []
         self._thread = None
         atexit.unregister(self.stop)
-
-
-def _text(name: object) -> str:
-    """Any text such that a file can hold it; names of files may hold surrogates, which cannot be encoded."""
-    return str(name).encode("utf-8", "replace").decode("utf-8")
 
 
 def _after_fork_in_child() -> None:
