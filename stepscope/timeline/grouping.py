@@ -35,6 +35,13 @@ def with_group(timeline: Timeline, table: pa.Table, by: str) -> pa.Table:
     return table.append_column("group", column)
 
 
+def make_groups(timeline: Timeline, by: str) -> None:
+    """Make what the first view with these groups waits for."""
+    for segment in timeline.segments():
+        if segment.base < LIVE_BASE:
+            _codes(timeline, segment, by)
+
+
 def _codes(timeline: Timeline, segment: Segment, by: str) -> tuple[np.ndarray, list[str]]:
     """For each event the number of its group, ``NONE`` without one; and the groups."""
     links = timeline.links_of(segment)

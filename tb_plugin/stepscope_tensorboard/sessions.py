@@ -15,6 +15,7 @@ from stepscope.summary import Analysis, analyse_worker, keeping, note_damage, ru
 from stepscope.summary.parts import devices_of
 from stepscope.tables import TABLES, Frame, Tables
 from stepscope.timeline import LIVE_BASE, Timeline
+from stepscope.timeline.grouping import make_groups
 from stepscope.workers import FileWorker, Worker, programs_of
 from stepscope_tensorboard.answers import Pending
 from stepscope_tensorboard.imports import Imports
@@ -135,6 +136,7 @@ class Session:
         analysis = self.summary(worker).analysis
         if analysis.steps is not None and analysis.steps.deep.any():
             self.work(worker, analysis).make()
+        make_groups(self.timeline(worker), "stream")
 
     @property
     def nbytes(self) -> int:

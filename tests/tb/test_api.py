@@ -18,6 +18,7 @@ from stepscope import cache, ending, workers
 from stepscope.runs import open_run
 from stepscope.store import windows
 from stepscope.summary import summarize
+from stepscope.timeline import LIVE_BASE
 from stepscope_tensorboard import imports, listing
 from stepscope_tensorboard.answers import ARROW, JSON, Answer, Cancelled, Pending
 from stepscope_tensorboard.api import Api, memory_from_environment
@@ -440,6 +441,10 @@ def test_what_is_made_ahead_is_what_the_tabs_ask_for(tmp_path: Path) -> None:
     assert get(api, "ahead", **at) == {"ready": True}
     for route, query in {"tables/rows": {"table": "kernels"}, "steps/compare": {"step": "0"}}.items():
         assert get(api, route, **at, **query) == get(other, route, **at, **query), route
+    (session,) = api._sessions._sessions.values()
+    assert session._timeline is not None
+    (window,) = (segment for segment in session._timeline.segments() if segment.base < LIVE_BASE)
+    assert session._timeline.links_of(window).groups["stream"][1] == ["GPU 0 stream 7"]
     assert "has no worker" in get(api, "ahead", 404, run="exp1", worker="9")["error"]
 
 
