@@ -48,16 +48,27 @@ if (window !== top) {
     if (!element?.closest(".chart")) isOutside = true;
     if (waiting) return;
     waiting = true;
-    requestAnimationFrame(() => {
-      const { port1, port2 } = new MessageChannel(); // its message comes after the frame is painted
-      port1.onmessage = () => {
-        painted = performance.now();
-        if (isOutside) answered = painted;
-        waiting = isOutside = false;
-      };
-      port2.postMessage(0);
-    });
+    if (isInFrame) afterFrame(told);
+    else nextFrame(() => afterFrame(told));
   };
+  const told = () => {
+    painted = performance.now();
+    if (isOutside) answered = painted;
+    waiting = isOutside = false;
+  };
+  const afterFrame = (then) => {
+    const { port1, port2 } = new MessageChannel(); // its message comes after the frame is painted
+    port1.onmessage = then;
+    port2.postMessage(0);
+  };
+  // What changes in a callback of a frame is painted in this frame: the next one would be 17 ms too late.
+  let isInFrame = false;
+  const nextFrame = window.requestAnimationFrame.bind(window);
+  window.requestAnimationFrame = (act) => nextFrame((time) => {
+    if (!isInFrame) afterFrame(() => { isInFrame = false; });
+    isInFrame = true;
+    act(time);
+  });
   const ask = window.fetch;
   window.fetch = async (...args) => {
     const url = String(args[0]);
