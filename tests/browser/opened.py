@@ -7,6 +7,7 @@ for; everything else goes through ``expect``.
 from __future__ import annotations
 
 import json
+import os
 import time
 import urllib.request
 from typing import TYPE_CHECKING, Any
@@ -81,6 +82,8 @@ class Opened:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        if rate := os.environ.get("STEPSCOPE_SLOW_PAGE"):
+            page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": float(rate)})
         self.problems: list[str] = []
         page.on("console", lambda m: self.problems.append(m.text) if m.type == "error" else None)
         page.on("pageerror", lambda e: self.problems.append(str(e)))

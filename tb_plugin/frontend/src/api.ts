@@ -795,7 +795,8 @@ export const getOverview = (key: WorkerKey, points: number, signal?: AbortSignal
 export const getWork = (
   key: WorkerKey,
   { t0, t1, bins, lanes }: { t0: number; t1: number; bins: number; lanes: readonly number[] },
-) => json<WorkAnswer>("timeline/curves", { ...key, t0, t1, bins, lanes: lanes.join(",") });
+  signal?: AbortSignal,
+) => json<WorkAnswer>("timeline/curves", { ...key, t0, t1, bins, lanes: lanes.join(",") }, signal);
 
 export const getResources = (
   key: WorkerKey,

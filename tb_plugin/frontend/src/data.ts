@@ -79,15 +79,15 @@ const updatedText = computed(() => `${shown.value.run?.updated_ns ?? ""} ${isLiv
 
 function loadSummary(at: WorkerKey): void {
   if (at !== key.peek()) return; // it was put off, and another worker is shown
-  void summary.load((signal) => getSummary(at, signal));
+  void summary.load((signal) => getSummary(at, signal), true); // those of another worker were reset
 }
 
 function loadOverview(at: WorkerKey): void {
-  void overview.load((signal) => getOverview(at, OVERVIEW_POINTS, signal));
+  void overview.load((signal) => getOverview(at, OVERVIEW_POINTS, signal), true);
 }
 
 function loadResources(at: WorkerKey): void {
-  void resources.load((signal) => getResources(at, null, 600, signal));
+  void resources.load((signal) => getResources(at, null, 600, signal), true);
 }
 
 // The timeline shows little of the summary, and the server would make both at once, each more slowly: the summary is

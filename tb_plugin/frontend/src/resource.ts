@@ -24,6 +24,7 @@ export class Resource<T> {
   readonly now: Signal<Loaded<T>>;
   private controller: AbortController | null = null;
   private retry: ReturnType<typeof setTimeout> | null = null;
+  private next: ((signal: AbortSignal) => Promise<T>) | null = null; // to fetch once what is under way is there
 
   /** @param known an answer that is there already */
   constructor(known?: T) {
@@ -43,8 +44,17 @@ export class Resource<T> {
     this.now.value = { state: "idle", value: null, detail: "" };
   }
 
-  /** Fetch anew. An attempt under way is abandoned; "still importing" is asked again until it is not. */
-  async load(fetcher: (signal: AbortSignal) => Promise<T>): Promise<void> {
+  /**
+   * Fetch anew. An attempt under way is abandoned; "still importing" is asked again until it is not.
+   *
+   * @param isRefresh the same is asked for again, of newer data: what is under way is let come first. Were it abandoned,
+   *   a page would show nothing of a job whose data change more often than a slow server answers.
+   */
+  async load(fetcher: (signal: AbortSignal) => Promise<T>, isRefresh = false): Promise<void> {
+    if (isRefresh && this.busy) {
+      this.next = fetcher;
+      return;
+    }
     this.stop();
     const controller = new AbortController();
     this.controller = controller;
@@ -71,6 +81,7 @@ export class Resource<T> {
     } finally {
       if (this.controller === controller) this.controller = null;
     }
+    if (this.next) await this.load(this.next);
   }
 
   get busy(): boolean {
@@ -79,7 +90,7 @@ export class Resource<T> {
 
   private stop(): void {
     this.controller?.abort();
-    this.controller = null;
+    this.controller = this.next = null;
     if (this.retry !== null) clearTimeout(this.retry);
     this.retry = null;
   }

@@ -1,20 +1,25 @@
 // What the pages show of a run as a whole, fetched for the shown run.
 
-import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { json } from "./api";
 import { freshness, shown, STALE_MS } from "./data";
 import { Resource, type Loaded } from "./resource";
 import type { RunSteps, RunSummary } from "./run";
 
 /** What a part of the page fetches of the shown run: again when it asks for something else, and when data comes in. */
-function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Promise<T>): Loaded<T> {
+export function useRun<T>(of: string, fetcher: (run: string, signal: AbortSignal) => Promise<T>): Loaded<T> {
   const resource = useMemo(() => new Resource<T>(), []);
   const run = shown.value.run?.id ?? null;
   const stamp = freshness.value;
+  const asked = useRef<string | null>(null);
   useLayoutEffect(() => resource.reset(), [run]);
   useLayoutEffect(() => {
-    if (run !== null) void resource.load((signal) => fetcher(run, signal));
+    if (run === null) return;
+    const isRefresh = asked.current === of; // of another run nothing is under way any more
+    asked.current = of;
+    void resource.load((signal) => fetcher(run, signal), isRefresh);
   }, [of, run, stamp]);
+  useEffect(() => () => resource.reset(), []);
   return resource.now.value;
 }
 

@@ -26,7 +26,7 @@ test("bins are the pixels of the view, and what is held is not asked for again",
   const curves = new WorkCurves();
   assert.equal(curves.plan(whole, 1000, [], whole), null);
   const plan = curves.plan(whole, 1000, [7], whole);
-  assert.deepEqual(plan, { t0: 0, t1: 1_000_000, bins: 1000, lanes: [7] });
+  assert.deepEqual(plan, { t0: 0, t1: 1_000_000, bins: 1000, lanes: [7], version: 0 });
   assert.equal(holding().plan(whole, 1000, [7], whole), null);
   assert.deepEqual(holding().plan(whole, 1000, [7, 8], whole)?.lanes, [7, 8]);
 });
@@ -35,7 +35,7 @@ test("a closer look asks for bins as fine, with half a view on either side", () 
   const curves = holding();
   const view = { t0: 400_000, t1: 500_000 };
   const plan = curves.plan(view, 1000, [7], whole);
-  assert.deepEqual(plan, { t0: 350_000, t1: 550_000, bins: 2000, lanes: [7] });
+  assert.deepEqual(plan, { t0: 350_000, t1: 550_000, bins: 2000, lanes: [7], version: 0 });
   assert.ok(plan);
   curves.accept(plan, answerTo(plan), whole);
   const moved = { t0: 420_000, t1: 520_000 };
@@ -47,7 +47,7 @@ test("a closer look asks for bins as fine, with half a view on either side", () 
 
 test("no bin is finer than a nanosecond", () => {
   const plan = holding().plan({ t0: 100.5, t1: 140.5 }, 1000, [7], whole);
-  assert.deepEqual(plan, { t0: 80, t1: 161, bins: 81, lanes: [7] });
+  assert.deepEqual(plan, { t0: 80, t1: 161, bins: 81, lanes: [7], version: 0 });
   const curves = holding({ t0: 100.5, t1: 140.5 });
   assert.equal(curves.plan({ t0: 101, t1: 141 }, 1000, [7], whole), null);
 });
@@ -57,6 +57,18 @@ test("a grown trace is asked for again, and drawn as it was meanwhile", () => {
   curves.touch();
   assert.ok(curves.plan(whole, 1000, [7], whole));
   assert.equal(curves.ofLane(lane, whole).length, 1);
+});
+
+test("an answer that was asked for before the trace grew does not count as a new one", () => {
+  const curves = new WorkCurves();
+  const plan = curves.plan(whole, 1000, [7], whole);
+  assert.ok(plan);
+  curves.touch();
+  curves.accept(plan, answerTo(plan), whole);
+  const next = curves.plan(whole, 1000, [7], whole);
+  assert.ok(next);
+  curves.accept(next, answerTo(next), whole);
+  assert.equal(curves.plan(whole, 1000, [7], whole), null);
 });
 
 test("the value under the pointer is that of its bin, and the scale that of the view", () => {
@@ -69,7 +81,7 @@ test("the value under the pointer is that of its bin, and the scale that of the 
 
 test("a counter's curves have colours of their own, and a scale that reaches below 0", () => {
   const curves = new WorkCurves();
-  const plan = { ...whole, bins: 4, lanes: [7] };
+  const plan = { ...whole, bins: 4, lanes: [7], version: 0 };
   const one = { ...answerTo(plan).series[0], mean: [null, -4, 8, 2] };
   curves.accept(plan, { ...answerTo(plan), series: ["counter a", "counter b"].map((id) => ({ ...one, id })) }, whole);
   const [a, b] = curves.ofLane(lane, whole);
@@ -80,7 +92,7 @@ test("a counter's curves have colours of their own, and a scale that reaches bel
 
 test("a curve that is not there says why and has no points", () => {
   const curves = new WorkCurves();
-  const plan = { ...whole, bins: 2, lanes: [7] };
+  const plan = { ...whole, bins: 2, lanes: [7], version: 0 };
   const answer = answerTo(plan);
   answer.series[0] = { ...answer.series[0], why: "no grid", mean: [] };
   curves.accept(plan, answer, whole);

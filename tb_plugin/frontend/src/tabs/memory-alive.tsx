@@ -48,9 +48,10 @@ export function AliveCard(props: {
   const { of, at, view } = props;
   const found = useFetched(`alive ${of} ${at} ${view.by}`, (key, signal) => getAlive(key, of, at, view.by, signal));
   const alive = found.value?.alive;
+  const t = found.value?.t ?? Math.round(at); // what is listed
   return (
     <Card
-      title={`Alive at ${duration(Math.round(at))}${props.isPeak ? ", the peak" : ""}`}
+      title={`Alive at ${duration(t)}${props.isPeak && t === Math.round(at) ? ", the peak" : ""}`}
       definition={DEFINITIONS.alive}
       basis="Click the curve to choose another moment."
       actions={<ByToggle view={view} />}

@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import { getSlice } from "../api";
 import { key } from "../data";
 import { DEFINITIONS } from "../definitions";
+import { here } from "../here";
 import { answered, sentence } from "../resource";
 import { adjust, nav, navigate } from "../state";
 import { focusFilter } from "../table/filters";
@@ -35,11 +36,13 @@ export function AllocationsCard({ range }: { view: TimeView; range: TimeRange | 
   const open = (id: number) => {
     const at = key.peek();
     if (by !== SINGLE) go({ by: SINGLE, sort: null, within: { by, id } });
-    else if (at)
+    else if (at) {
+      const isStillHere = here();
       answered(() => getSlice(at, id)).then(
-        ({ origin_ns, start, dur }) => openSlice(origin_ns, { row: id, start, dur }),
+        ({ origin_ns, start, dur }) => isStillHere() && openSlice(origin_ns, { row: id, start, dur }),
         (error: unknown) => say(sentence(error)),
       );
+    }
   };
   return (
     <section class="card flush allocations" data-testid="allocations" aria-label="Allocations">

@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import { DEFINITIONS } from "../definitions";
 import { bytes, plural } from "../format";
-import { getMemorySteps, type StepsAnswer } from "../time/memory";
+import { getMemorySteps, type By, type StepsAnswer } from "../time/memory";
 import type { TimeView } from "../time/view";
 import { Card } from "../ui/card";
 import { useFetched } from "../ui/fetched";
@@ -12,9 +12,11 @@ import { shareRows, SharesTable } from "./memory-alive";
 
 export function AfterStepsCard(props: { of: number; view: TimeView; onPick: (t: number) => void }): JSX.Element {
   const { of, view } = props;
-  const found = useFetched(`memory of steps ${of} ${view.by}`, (key, signal) =>
-    getMemorySteps(key, of, view.by, signal),
-  );
+  const { by } = view;
+  const found = useFetched(`memory of steps ${of} ${by}`, async (key, signal) => ({
+    ...(await getMemorySteps(key, of, by, signal)),
+    by,
+  }));
   const answer = found.value;
   return (
     <Card
@@ -33,7 +35,7 @@ export function AfterStepsCard(props: { of: number; view: TimeView; onPick: (t: 
                 {growthText(steps)}
               </p>
               {steps.count > 1 && <Bars steps={steps} onPick={props.onPick} />}
-              <Outliving steps={steps} view={view} />
+              <Outliving steps={steps} by={steps.by} />
             </>
           )
         }
@@ -79,7 +81,7 @@ function Bars({ steps, onPick }: { steps: StepsAnswer; onPick: (t: number) => vo
   );
 }
 
-function Outliving({ steps, view }: { steps: StepsAnswer; view: TimeView }): JSX.Element {
+function Outliving({ steps, by }: { steps: StepsAnswer; by: By }): JSX.Element {
   const { kept, outlives } = steps;
   if (kept === null) {
     return <Absent>Which allocations outlive steps is not known: the records tell no addresses.</Absent>;
@@ -91,8 +93,8 @@ function Outliving({ steps, view }: { steps: StepsAnswer; view: TimeView }): JSX
         {plural(kept.count, "allocation")} of the windows, alive at the ends of {outlives} steps or more:
       </p>
       <SharesTable
-        by={view.by}
-        rows={shareRows(kept.rows, view.by)}
+        by={by}
+        rows={shareRows(kept.rows, by)}
         total={{ name: "Outlive steps", count: kept.count, bytes: kept.bytes }}
         testId="outlive"
       />

@@ -2,7 +2,7 @@
 
 import { useSignal, type Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { post } from "../api";
 import { follow, useMayAsk } from "../asking";
 import { isLive, shown } from "../data";
@@ -59,14 +59,17 @@ function Interval(props: {
 }): JSX.Element {
   const { run, worker, text, told } = props;
   const isOffered = useMayAsk(props.isLive);
+  const latest = useRef({}); // what was asked for before says nothing any more
   const change = async (interval_ms: number) => {
     if (run === undefined || worker === undefined) return;
+    const mine = (latest.current = {});
     told.value = worker === null ? "Asking the monitors …" : "Asking the monitor …";
     props.onAsk?.();
     try {
       const body = { run, worker, interval_ms };
       const asked = await post<{ request: string; workers: string[] }>("control/interval", body);
       const isOver = await follow(run, asked.request, PATIENCE_MS, (said) => {
+        if (latest.current !== mine) return true;
         const taken = said.filter(({ state }) => state === "done").length;
         const other = said.find(({ state }) => state !== "done");
         if (taken > 0) props.onTaken?.(interval_ms);
@@ -78,7 +81,7 @@ function Interval(props: {
       });
       if (!isOver) told.value = "Not all of the job answered in a minute.";
     } catch (error) {
-      told.value = sentence(error);
+      if (latest.current === mine) told.value = sentence(error);
     }
   };
   return (

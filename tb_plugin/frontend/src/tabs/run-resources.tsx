@@ -2,13 +2,13 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { unitOf, type Line } from "../charts/time-lines";
-import { freshness, isLive, shown } from "../data";
+import { isLive } from "../data";
 import { DEFINITIONS } from "../definitions";
 import { plural } from "../format";
 import { SERIES_COLORS, type Theme } from "../palette";
-import { Resource } from "../resource";
+import { useRun } from "../run-data";
 import { nav, theme } from "../state";
 import { getRunResources, type RunResources } from "../time/requests";
 import { rangeOf, type TimeView } from "../time/view";
@@ -32,22 +32,15 @@ export function RunResourcesTab(): JSX.Element {
 /** What the monitors of all workers saw; of one unit, or all of it. */
 export function RunMonitors({ only }: { only?: Unit }): JSX.Element {
   const view = nav.value.resources;
-  const run = shown.value.run?.id ?? null;
-  const resource = useMemo(() => new Resource<RunResources>(), []);
-  const stamp = freshness.value;
   const asked = `${view.span?.start ?? ""} ${view.span?.width ?? ""} ${view.last ?? ""} ${view.host ?? ""}`;
-  useEffect(() => resource.reset(), [run]);
-  useEffect(() => {
-    if (run !== null)
-      void resource.load(async (signal) => {
-        const whole = await getRunResources(run, view.host, null, view.span || view.last ? 1 : COLUMNS, signal);
-        if (!view.span && !view.last) return whole;
-        const range = rangeOf(view, whole.origin_ns, { t0: 0, t1: whole.t1 });
-        return getRunResources(run, view.host, range, COLUMNS, signal);
-      });
-  }, [run, asked, stamp]);
+  const found = useRun(asked, async (run, signal) => {
+    const whole = await getRunResources(run, view.host, null, view.span || view.last ? 1 : COLUMNS, signal);
+    if (!view.span && !view.last) return whole;
+    const range = rangeOf(view, whole.origin_ns, { t0: 0, t1: whole.t1 });
+    return getRunResources(run, view.host, range, COLUMNS, signal);
+  });
   return (
-    <Await of={resource.now.value} what="the resource curves of all workers">
+    <Await of={found} what="the resource curves of all workers">
       {(answer) =>
         answer.bands.length === 0 ? (
           <div class="state" data-testid="no-monitor">

@@ -51,6 +51,7 @@ export function StepCompare(props: {
               type="button"
               class="button no-picture"
               data-testid="step-in-timeline"
+              disabled={found.index !== step}
               onClick={() => openStep(found.origin_ns, placeOf(found), 0)}
             >
               Show in the timeline

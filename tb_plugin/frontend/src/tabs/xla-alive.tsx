@@ -26,7 +26,7 @@ export function AliveInProgram(props: {
   const answer = found.value;
   return (
     <Card
-      title={`Alive at instruction ${count(at + 1)} of ${count(steps)}${isPeak ? ", the peak" : ""}`}
+      title={`Alive at instruction ${count((answer?.at ?? at) + 1)} of ${count(steps)}${isPeak && (answer?.at ?? at) === at ? ", the peak" : ""}`}
       definition={DEFINITIONS.programAlive}
       basis={answer && `While ${named(answer.op)} runs: ${plural(answer.count, "buffer")}, the largest first.`}
       data={answer ? () => aliveData(answer) : undefined}

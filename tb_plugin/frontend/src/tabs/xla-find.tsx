@@ -1,7 +1,7 @@
 // A search for instructions of a program by name, opcode or the framework's name.
 
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { count } from "../format";
 import { useFetched } from "../ui/fetched";
 import { Icon } from "../ui/icons";
@@ -13,14 +13,23 @@ const NOTHING: FoundAnswer = { count: 0, rows: [] };
 export function FindOp(props: { program: ProgramInfo; onChoose: (row: Row) => void }): JSX.Element {
   const { program, onChoose } = props;
   const [text, setText] = useState("");
-  const found = useFetched(`xla find ${program.id} ${text}`, async (key, signal) =>
-    text === "" ? NOTHING : findOps(key, program.id, text, signal),
-  ).value;
+  const [entered, setEntered] = useState<string | null>(null);
+  const answer = useFetched(`xla find ${program.id} ${text}`, async (key, signal) => ({
+    text,
+    found: text === "" ? NOTHING : await findOps(key, program.id, text, signal),
+  })).value;
+  const found = answer?.found;
   const choose = (row: Row | undefined) => {
     if (!row) return;
     setText("");
     onChoose(row);
   };
+  useEffect(() => {
+    // Enter may follow the last letter at once: what was found for the letters before is not what was meant.
+    if (entered === null || (entered === text && answer?.text !== text)) return;
+    setEntered(null);
+    if (entered === text) choose(found?.rows[0]);
+  }, [entered, text, answer]);
   return (
     <div
       class="xla-find no-picture"
@@ -39,7 +48,7 @@ export function FindOp(props: { program: ProgramInfo; onChoose: (row: Row) => vo
           data-testid="xla-find"
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter") choose(found?.rows[0]);
+            if (event.key === "Enter") setEntered(event.currentTarget.value);
           }}
         />
       </label>

@@ -121,7 +121,7 @@ export class Comparison {
     } catch (error) {
       if (error instanceof Importing) {
         setTimeout(() => {
-          if (this.lane === lane) void this.ask(at, worker, lane, done, true);
+          if (this.lane === lane && key.peek() === at) void this.ask(at, worker, lane, done, true);
         }, RETRY_MS);
         return;
       }

@@ -35,6 +35,8 @@ export class Finder {
   private key: WorkerKey | null = null;
   private readonly pace = new Pace(REST_MS);
   private searched: Promise<void> = Promise.resolve(); // once what was typed last has been looked for
+  private question = {}; // another object once something else is looked for: what was answered before is not taken
+  private grown = false; // since what is under way was asked for
 
   get query(): Query {
     const rules = this.rules.peek();
@@ -49,6 +51,8 @@ export class Finder {
       void this.text.value;
       void this.rules.value;
       this.key = at;
+      this.question = {};
+      this.grown = false;
       this.at.value = -1;
       this.pace.stop();
       if (!at || this.text.value === "") {
@@ -57,21 +61,36 @@ export class Finder {
         return;
       }
       this.searched = new Promise((done) => {
-        this.pace.run(() => void this.found.load((s) => search(at, this.query, 0, MARKS, s)).then(done));
+        const load = () => this.found.load((s) => search(at, this.query, 0, MARKS, s));
+        this.pace.run(
+          () =>
+            void load()
+              .then(done)
+              .then(() => this.catchUp()),
+        );
       });
     });
   }
 
   /** Search again in what has grown; the hit looked at stays the same one. */
   async refresh(): Promise<void> {
-    const at = this.key;
+    const { key: at, question } = this;
     const held = this.found.now.peek().value;
-    if (!at || !held || this.text.peek() === "" || this.found.busy) return;
+    if (!at || this.text.peek() === "") return;
+    this.grown = true;
+    if (!held || this.found.busy) return; // once that is there
+    this.grown = false;
     const row = held.row[this.at.peek() - held.offset];
     await this.found.load((s) => search(at, this.query, held.offset, MARKS, s));
+    if (question !== this.question) return;
     const now = this.found.now.peek().value;
     const place = row === undefined || !now ? -1 : now.row.indexOf(row);
     if (now && place >= 0) this.at.value = now.offset + place;
+    await this.catchUp();
+  }
+
+  private async catchUp(): Promise<void> {
+    if (this.grown) await this.refresh();
   }
 
   /** Look for something else; without rules those in use stay, but for the exact name. */
@@ -86,7 +105,9 @@ export class Finder {
 
   /** The next or previous hit: from the one looked at, else from a time on. */
   async step(by: 1 | -1, from: number): Promise<Hit | null> {
+    const { question } = this;
     await this.searched; // Enter may follow the last letter at once
+    if (question !== this.question) return null;
     const answer = this.found.now.peek().value;
     if (!answer || answer.count === 0) return null;
     const here = this.at.peek();
@@ -109,16 +130,19 @@ export class Finder {
   /** The page that holds a hit; fetched where it is not the one held. */
   private async page(at: number): Promise<SearchAnswer | null> {
     const held = this.found.now.peek().value;
-    const worker = this.key;
+    const { key: worker, question } = this;
     if (!held || !worker) return null;
     if (at >= held.offset && at < held.offset + held.row.length) return held;
     const size = Math.max(1, held.row.length);
     try {
       const page = await answered(() => search(worker, this.query, Math.floor(at / size) * size, MARKS));
-      if (worker !== this.key) return null;
+      if (question !== this.question) return null;
+      const isOlder = this.found.now.peek().value !== held;
       this.found.now.value = { state: "ready", value: page, detail: "" };
+      if (isOlder) void this.refresh(); // it had been searched again
       return at < page.offset + page.row.length ? page : null;
     } catch (error) {
+      if (question !== this.question) return null;
       this.found.now.value = { state: "error", value: held, detail: sentence(error) };
       return null;
     }

@@ -16,6 +16,7 @@ import {
 } from "../api";
 import { freshness, key, shown } from "../data";
 import { type Area, type Span } from "../hash";
+import { here } from "../here";
 import { answered, Resource, sentence } from "../resource";
 import { adjust, nav, navigate, openWorker, part, slice as sliceRow, span as spanSignal } from "../state";
 import { arrange, type Arranged } from "./arrange";
@@ -198,7 +199,9 @@ export class TimelineModel {
   private clicked: SliceHit | null = null; // where the selected slice was clicked: some are shown on two lanes
   private stamp = -1; // of the data that the tree was asked of
   private lastHeight = 0;
-  private selectedOf = "";
+  private selectedOf = ""; // what the selected slice was asked for with
+  private jumping: number | null = null; // to this row, once it is known where it is
+  private finding = {}; // another object once slices of one name are asked for again
   private group: ReturnType<typeof serverGroup> = null; // that the tiles have
   private statisticsTimer: ReturnType<typeof setTimeout> | null = null;
   private events = new Map<number, string>();
@@ -226,11 +229,12 @@ export class TimelineModel {
         const row = sliceRow.value;
         const of = this.of.value;
         const at = key.value && { ...key.value, worker: of ?? key.value.worker };
+        const asked = JSON.stringify([at, row]);
         if (row === null || !at) this.selected.reset();
-        else if (this.selected.now.peek().value?.row !== row || this.selectedOf !== at.worker) {
-          this.selectedOf = at.worker;
+        else if (asked !== this.selectedOf || this.selected.now.peek().state === "error") {
           void this.selected.load((s) => getSlice(at, row, s));
         }
+        this.selectedOf = asked;
       }),
       effect(() => {
         if (sliceRow.value !== null) this.panel.value = "selection";
@@ -324,6 +328,7 @@ export class TimelineModel {
       batch(() => {
         this.source.reset();
         this.selected.reset();
+        this.selectedOf = "";
         this.comparison.reset();
         this.flows.value = null;
         this.kept.value = new Set();
@@ -339,7 +344,7 @@ export class TimelineModel {
     const isThere = this.source.busy || this.source.now.peek().state === "ready";
     if (!at || (stamp === this.stamp && isThere)) return;
     this.stamp = stamp;
-    await this.source.load((s) => getTree(at, this.source.now.peek().value, s));
+    await this.source.load((s) => getTree(at, this.source.now.peek().value, s), true);
   }
 
   /** Lanes whose contents grew are fetched again, and what was searched is searched again; the rest keeps its tiles. */
@@ -493,12 +498,14 @@ export class TimelineModel {
     const row = sliceRow.peek();
     const at = this.key;
     if (row === null || !at || this.of.peek() !== null) return;
+    const isStillHere = here();
     try {
       const { slice } = await answered(() => getNeighbour(at, row, by));
+      if (!isStillHere()) return;
       if (slice) await this.jump(slice.row, slice);
       else this.said.value = by > 0 ? "This is the last slice of its row" : "This is the first slice of its row";
     } catch (error) {
-      this.notice.value = sentence(error);
+      if (isStillHere()) this.notice.value = sentence(error);
     }
   }
 
@@ -506,8 +513,9 @@ export class TimelineModel {
   async stepHit(by: 1 | -1): Promise<void> {
     if (this.finder.text.peek() === "") return this.stepFound(by);
     const selected = this.of.peek() === null ? this.selected.now.peek().value : null;
+    const isStillHere = here();
     const hit = await this.finder.step(by, selected?.start ?? this.range.peek().t0);
-    if (hit) await this.jump(hit.row, hit);
+    if (hit && isStillHere()) await this.jump(hit.row, hit);
   }
 
   /** Make all slices of the selected one's name stand out, or no longer. */
@@ -523,14 +531,21 @@ export class TimelineModel {
     const at = this.key;
     if (!at) return;
     let target = known;
+    if (!target && this.jumping === row) return;
+    this.jumping = known ? null : row;
     if (!target) {
+      const isHere = here();
+      const isStillHere = () => this.jumping === row && isHere();
       try {
         target = await answered(() => getSlice(at, row));
       } catch (error) {
-        this.notice.value = sentence(error);
+        if (isStillHere()) this.notice.value = sentence(error);
+        if (this.jumping === row) this.jumping = null;
         return;
       }
-      if (at !== this.key) return;
+      const isWanted = isStillHere();
+      if (this.jumping === row) this.jumping = null;
+      if (!isWanted) return;
     }
     const to = reveal(this.range.peek(), this.whole.peek(), target.start, target.start + target.dur);
     batch(() => {
@@ -544,21 +559,28 @@ export class TimelineModel {
     const slice = this.selected.now.peek().value;
     const at = this.key;
     if (!slice || !at) return;
+    const mine = (this.finding = {});
+    // In a running job another slice of this name may have been selected meanwhile.
+    const now = () => (mine === this.finding && at === this.key ? this.selected.now.peek().value : null);
     try {
       const { count, rows } = await answered(() => findByName(at, slice.name));
-      this.find.value = { name: slice.name, count, rows, at: Math.max(0, rows.indexOf(slice.row)) };
+      const selected = now();
+      if (selected?.name !== slice.name) return;
+      this.find.value = { name: slice.name, count, rows, at: Math.max(0, rows.indexOf(selected.row)) };
     } catch (error) {
-      this.notice.value = sentence(error);
+      if (now()) this.notice.value = sentence(error);
     }
   }
 
   async stepFound(by: 1 | -1): Promise<void> {
     const slice = this.selected.now.peek().value;
+    const isStillHere = here();
     if (slice && this.find.peek()?.name !== slice.name) await this.findSame();
     const found = this.find.peek();
-    if (!found || found.rows.length === 0) return;
-    const here = slice ? found.rows.indexOf(slice.row) : -1;
-    const from = here >= 0 ? here : found.at;
+    if (!found || found.rows.length === 0 || !isStillHere()) return;
+    if (slice && found.name !== slice.name) return; // it could not be asked for
+    const place = slice ? found.rows.indexOf(slice.row) : -1;
+    const from = place >= 0 ? place : found.at;
     const at = (from + by + found.rows.length) % found.rows.length;
     this.find.value = { ...found, at };
     await this.jump(found.rows[at]);

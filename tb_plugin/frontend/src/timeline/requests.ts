@@ -23,8 +23,9 @@ interface NextRequest {
 export class Requests {
   private tilesRequest: { plan: TileRequest; controller: AbortController } | null = null;
   private flowsRequest: { text: string; controller: AbortController } | null = null;
-  private curvesRequest = false;
-  private workRequest = false;
+  private curvesRequest: AbortController | null = null;
+  private workRequest: AbortController | null = null;
+  private readonly retries = new Set<ReturnType<typeof setTimeout>>();
   private hasAny = false; // rectangles of this worker
   private scheduled = false;
   private drawing = Promise.resolve(); // settled once the rectangles that are under way are there
@@ -35,19 +36,33 @@ export class Requests {
   reset(): void {
     this.hasAny = false;
     this.dropTiles();
-    this.flowsRequest?.controller.abort();
-    this.flowsRequest = null;
+    this.dropRetries();
+    this.dropFlows();
+    this.curvesRequest?.abort();
+    this.workRequest?.abort();
+    this.curvesRequest = this.workRequest = null;
   }
 
   stop(): void {
     this.dropTiles();
+    this.dropRetries();
     this.scheduled = false;
+  }
+
+  private dropRetries(): void {
+    this.retries.forEach(clearTimeout);
+    this.retries.clear();
   }
 
   /** The rectangles under way are of no use any more: their answer is not taken, and the next may be asked for. */
   dropTiles(): void {
     this.tilesRequest?.controller.abort();
     this.tilesRequest = null;
+  }
+
+  private dropFlows(): void {
+    this.flowsRequest?.controller.abort();
+    this.flowsRequest = null;
   }
 
   /** Ask for what is missing, once all that changes at this moment has: before the frame that shows the change is
@@ -138,7 +153,7 @@ export class Requests {
     const at = this.model.key;
     if (nav.peek().arrows !== "all" || !at || !this.model.answer.peek()) {
       this.model.flows.value = null;
-      this.flowsRequest = null;
+      this.dropFlows();
       return;
     }
     const range = this.model.range.peek();
@@ -150,7 +165,7 @@ export class Requests {
     this.flowsRequest = { text, controller };
     try {
       const flows = await getArrows(at, range, lanes, controller.signal);
-      if (!controller.signal.aborted && nav.peek().arrows === "all") this.model.flows.value = flows;
+      if (!controller.signal.aborted) this.model.flows.value = flows;
     } catch (error) {
       if (controller.signal.aborted) return;
       this.flowsRequest = null;
@@ -162,7 +177,12 @@ export class Requests {
   private failed(error: unknown): void {
     const isPending = error instanceof Importing;
     if (!isPending) this.model.problem.value = sentence(error);
-    setTimeout(() => this.schedule(), isPending ? PENDING_MS : RETRY_MS);
+    const again = () => {
+      this.retries.delete(timer);
+      this.schedule();
+    };
+    const timer = setTimeout(again, isPending ? PENDING_MS : RETRY_MS);
+    this.retries.add(timer);
   }
 
   private async fetchCurves(): Promise<void> {
@@ -170,19 +190,20 @@ export class Requests {
     if (!at || this.curvesRequest || !this.model.answer.peek()?.lanes.some(isSampled)) return;
     const plan = this.model.curves.plan(this.model.range.peek(), this.model.whole.peek());
     if (!plan) return;
-    this.curvesRequest = true;
+    const controller = new AbortController();
+    this.curvesRequest = controller;
     try {
-      const answer = await getResources(at, plan.range, plan.points);
-      if (at === this.model.key) {
-        this.model.curves.accept(plan, answer);
-        this.model.drawn.value += 1;
-      }
+      const answer = await getResources(at, plan.range, plan.points, controller.signal);
+      if (this.curvesRequest !== controller) return;
+      this.model.curves.accept(plan, answer);
+      this.model.drawn.value += 1;
     } catch (error) {
+      if (this.curvesRequest !== controller) return;
+      this.curvesRequest = null;
       this.failed(error);
       return;
-    } finally {
-      this.curvesRequest = false;
     }
+    this.curvesRequest = null;
     void this.fetchCurves();
   }
 
@@ -194,20 +215,21 @@ export class Requests {
     const lanes = this.model.visibleWork();
     const plan = this.model.curves.work.plan(this.model.range.peek(), this.model.width.peek(), lanes, whole);
     if (!plan) return;
-    this.workRequest = true;
+    const controller = new AbortController();
+    this.workRequest = controller;
     try {
-      const answer = await getWork(at, plan);
+      const answer = await getWork(at, plan, controller.signal);
       await this.drawing; // drawn with the rectangles of the same view, in one frame
-      if (at === this.model.key) {
-        this.model.curves.work.accept(plan, answer, whole);
-        this.model.drawn.value += 1;
-      }
+      if (this.workRequest !== controller) return;
+      this.model.curves.work.accept(plan, answer, whole);
+      this.model.drawn.value += 1;
     } catch (error) {
+      if (this.workRequest !== controller) return;
+      this.workRequest = null;
       this.failed(error);
       return;
-    } finally {
-      this.workRequest = false;
     }
+    this.workRequest = null;
     void this.fetchWork();
   }
 }

@@ -8,10 +8,12 @@ import { contains, intersect, span, type Range } from "./viewport";
 export interface WorkRequest extends Range {
   bins: number;
   lanes: number[];
+  version: number; // of the trace when asked
 }
 
 interface Held extends Range {
   nsPerBin: number;
+  version: number;
   lanes: Map<number, Curve[]>;
 }
 
@@ -24,7 +26,7 @@ const colorOf = (series: string) => COLORS[series] ?? COPY_COLORS[series.replace
 export class WorkCurves {
   private overview: Held | null = null; // the latest that covers the whole trace
   private detail: Held | null = null; // the latest
-  private stale = false;
+  private version = 0;
 
   clear(): void {
     this.overview = this.detail = null;
@@ -32,7 +34,7 @@ export class WorkCurves {
 
   /** The trace has grown: what is held is drawn until it is there anew. */
   touch(): void {
-    this.stale = true;
+    this.version += 1;
   }
 
   /** What to ask for next for the lanes in sight, or null. */
@@ -43,13 +45,13 @@ export class WorkCurves {
     const { detail } = this;
     const fits = detail && contains(detail, shown) && detail.nsPerBin >= Math.min(1, pixel) * FINEST;
     const sharp = fits && detail.nsPerBin <= Math.max(1, pixel) * 1.01 && detail.nsPerBin >= pixel * FINEST;
-    if (sharp && !this.stale && lanes.every((lane) => detail.lanes.has(lane))) return null;
+    if (sharp && detail.version >= this.version && lanes.every((lane) => detail.lanes.has(lane))) return null;
     const beside = span(shown) / 2;
     const wide = intersect({ t0: shown.t0 - beside, t1: shown.t1 + beside }, whole);
     const range = { t0: Math.floor(wide.t0), t1: Math.ceil(wide.t1) };
     // Traces have 1 ns resolution: finer bins tell nothing more.
     const bins = Math.max(1, Math.min(Math.ceil(span(range) / pixel), span(range)));
-    return { ...range, bins, lanes: [...lanes] };
+    return { ...range, bins, lanes: [...lanes], version: this.version };
   }
 
   accept(request: WorkRequest, answer: WorkAnswer, whole: Range): void {
@@ -62,9 +64,8 @@ export class WorkCurves {
       const color = about.id.startsWith(COUNTER) ? (held?.length ?? 0) : colorOf(about.id);
       held?.push({ series, min: 0, max: 0, color, meanNs: nsPerBin, why, definition });
     }
-    this.detail = { t0: answer.t0, t1: answer.t1, nsPerBin, lanes };
+    this.detail = { t0: answer.t0, t1: answer.t1, nsPerBin, version: request.version, lanes };
     if (contains(this.detail, whole)) this.overview = this.detail;
-    this.stale = false;
   }
 
   /** What is held of a lane: the detail where it covers the view, else what covers most of it. */

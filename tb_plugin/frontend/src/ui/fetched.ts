@@ -1,6 +1,6 @@
 // What a part of a page fetches for itself: again when what it asks for changes, and when new data has come in.
 
-import { useEffect, useLayoutEffect, useMemo } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { WorkerKey } from "../api";
 import { freshness, key } from "../data";
 import { Resource, type Loaded } from "../resource";
@@ -24,14 +24,17 @@ export function useFetched<T>(
   useLayoutEffect(() => {
     if (fresh) resource.reset();
   }, [of, at]);
+  const asked = useRef<unknown[]>([]);
   useLayoutEffect(() => {
     if (!at) return;
+    const isRefresh = asked.current[0] === of && asked.current[1] === at;
+    asked.current = [of, at];
     if (known !== undefined) return resource.show(known);
     void resource.load(async (signal) => {
       const answer = await fetcher(at, signal);
-      if (!fresh && !signal.aborted) kept.set(at, stamp, of, answer);
+      if (!fresh && !signal.aborted && stamp === freshness.peek()) kept.set(at, stamp, of, answer);
       return answer;
-    });
+    }, isRefresh);
   }, [of, at, stamp]);
   useEffect(() => () => resource.reset(), []);
   return resource.now.value;
