@@ -64,10 +64,11 @@ def test_the_next_slice_of_one_that_is_selected_no_more(timeline: Timelines) -> 
     held.wait()
     tab.page.mouse.click(*relu)
     tab.selected("relu")
-    before = tab.page.evaluate("location.hash.match(/p.stepscope.slice=\\d+/)[0]")
+    details = tab.frame.get_by_test_id("slice-details")
+    row = details.get_attribute("data-row")
     held.release()
     tab.opened.settle()
-    assert tab.page.evaluate("location.hash.match(/p.stepscope.slice=\\d+/)[0]") == before
+    assert details.get_attribute("data-row") == row  # not the relu that follows gemm
 
 
 def test_hits_of_an_earlier_search(timeline: Timelines) -> None:

@@ -44,7 +44,7 @@ export function Details(props: {
                 one={details.occurrence}
                 view={view}
                 by={props.answer.by}
-                onPick={(next) => pick({ row, which: next })}
+                onPick={(next) => details.id === id && pick({ row, which: next })} // else those of another row are still shown
                 onGo={props.onGo}
               />
             )}
