@@ -1,6 +1,6 @@
 // Values of a table as text, by the unit of their column; and texts as values, for filters.
 
-import { bytes, count, DASH, digits, duration, exact, operations, percent, rate } from "../format";
+import { bytes, count, DASH, digits, duration, exact, operations, percent, rate, written } from "../format";
 import type { Unit, Value } from "./requests";
 
 /** What a cell shows. */
@@ -45,7 +45,7 @@ export function exactText(value: Value, unit: Unit, plain = false): string {
   return unit === "ratio" || unit === "share" ? `${PERCENT.format(value * 100)} %` : String(value);
 }
 
-const PERCENT = new Intl.NumberFormat("en-US", { maximumFractionDigits: 4 });
+const PERCENT = written(0, 4);
 
 const FACTORS: Partial<Record<Unit, Record<string, number>>> = {
   ns: { "": 1, ns: 1, us: 1e3, µs: 1e3, μs: 1e3, ms: 1e6, s: 1e9 },

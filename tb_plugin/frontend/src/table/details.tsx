@@ -44,7 +44,8 @@ export function Details(props: {
                 one={details.occurrence}
                 view={view}
                 by={props.answer.by}
-                onPick={(next) => details.id === id && pick({ row, which: next })} // else those of another row are still shown
+                // While another row is asked for, those of the one before are still shown.
+                onPick={(next) => details.id === id && pick({ row, which: next })}
                 onGo={props.onGo}
               />
             )}

@@ -91,7 +91,8 @@ export const getComparedWith = (key: WorkerKey, against: Required<Against>, sign
 export function quantityText(value: number | null, unit: Quantity["unit"]): string {
   if (value === null) return DASH;
   if (unit === "ns") return value === 0 ? "0" : duration(value);
-  if (unit === "ratio") return value > 0.001 && value < 0.01 ? `${digits(value * 100)} %` : percent(value); // of 0.65 and 0.62 % one decimal tells no difference
+  // Of 0.65 and 0.62 % one decimal tells no difference.
+  if (unit === "ratio") return value > 0.001 && value < 0.01 ? `${digits(value * 100)} %` : percent(value);
   return unit === "bytes" ? bytes(value) : `${digits(value)} samples/s`;
 }
 

@@ -75,8 +75,7 @@ export const getMemory = (
   range: TimeRange | null,
   points: number,
   signal?: AbortSignal,
-) =>
-  json<CurveAnswer>("memory/curve", { ...key, ...(of !== null && { of }), ...(range && whole(range)), points }, signal);
+) => json<CurveAnswer>("memory/curve", { ...key, of, ...(range && whole(range)), points }, signal);
 
 export const getAlive = (key: WorkerKey, of: number, t: number, by: By, signal?: AbortSignal) =>
   json<AliveAnswer>("memory/alive", { ...key, of, t: Math.round(t), by }, signal);
