@@ -41,7 +41,7 @@ class Pace:
         self._resting = resting
         self._line: bytes | None = None
         self._patient_until = 0.0
-        self._waits = False  # for the line, and who waits reads it
+        self._is_in = False  # ``line`` or ``_look``, in which a tick does nothing: two would read the line, and close
         if hasattr(signal, "setitimer"):
             signal.signal(signal.SIGPROF, self._look)
             signal.siginterrupt(signal.SIGPROF, False)
@@ -49,11 +49,11 @@ class Pace:
 
     def line(self) -> bytes:
         """The work to do; empty if there is none."""
-        self._waits = True
+        self._is_in = True
         if self._line is None:
             self._line = self._orders.readline()
             self._rest()
-        self._waits = False
+        self._is_in = False
         return self._line
 
     def end_rests(self) -> None:
@@ -61,13 +61,16 @@ class Pace:
             signal.setitimer(signal.ITIMER_PROF, 0)
 
     def _look(self, number: int, frame: FrameType | None) -> None:
-        if self._waits:
+        if self._is_in:
             return
-        if self._line is None:
-            if not self._is_told(0.0):
-                return
-            self._line = self._orders.readline()
-        self._rest()
+        self._is_in = True
+        try:
+            if self._line is None and self._is_told(0.0):
+                self._line = self._orders.readline()
+            if self._line is not None:
+                self._rest()
+        finally:
+            self._is_in = False
 
     def _rest(self) -> None:
         """First of all once the work has come: the training is about to go on."""

@@ -98,3 +98,30 @@ def test_the_training_may_go_on_once_the_first_rest_has_begun(orders):
         it._look(signal.SIGPROF, None)
         assert file.read() == b""
         it._look(signal.SIGPROF, None)  # does not close whatever has that number now
+
+
+def test_a_tick_while_one_is_worked_off_does_nothing(orders, monkeypatch):
+    reader, writer = orders
+    waits, resting = os.pipe()
+    os.close(waits)
+
+    class Ticks:
+        """The pipe, whose reading takes so long that the next tick comes, and closing too."""
+
+        fileno = reader.fileno
+
+        def readline(self):
+            it._look(signal.SIGPROF, None)
+            return reader.readline()
+
+    close = os.close
+
+    def close_slowly(number):
+        close(number)
+        it._look(signal.SIGPROF, None)
+
+    it = Pace(Ticks(), resting)
+    monkeypatch.setattr(os, "close", close_slowly)
+    writer.write(b"work\n\n")  # and that it need not rest
+    it._look(signal.SIGPROF, None)
+    assert it.line() == b"work\n"
