@@ -79,6 +79,8 @@ class Rank:
         rank: its rank, null where not known
         host: its host
         attempt: the attempt of the job that it belongs to, from 1
+        ends_early: its file ends in the middle: the parts of its steps and its collectives are not compared, since
+            what is cut off would look like a difference between the workers
         steps: complete steps
         p50_ns: median step time
         mean_ns: mean step time
@@ -97,6 +99,7 @@ class Rank:
     rank: int | None
     host: str | None
     attempt: int
+    ends_early: bool
     steps: int
     p50_ns: int | None
     mean_ns: float | None

@@ -53,6 +53,10 @@ def _sentences(across: dict[str, Any]) -> list[str]:
         )
     elif across["steps"]:
         told.append("no two workers measured the same step: they cannot be compared")
+    early = [fmt.name(r["worker"], 48) for r in across["ranks"] if r["ends_early"]]
+    if early:
+        named = ", ".join(early[:_NAMED]) + (", ..." if len(early) > _NAMED else "")
+        told.append(f"files that end early: {named}; of these only whole steps are compared, not their parts")
     if across["missing_rank_count"]:
         named = ", ".join(map(str, across["missing_ranks"][:_NAMED]))
         more = ", ..." if across["missing_rank_count"] > _NAMED else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,8 +27,7 @@ FEW_STEPS = 3
 
 def judged(finding: Finding, case: Case) -> Finding:
     """The finding with its confidence, and the notes that weaken it."""
-    weak = [note for note in case.rows("quality") if _weakens(note, finding)]
-    lost = sum(_matters(note, case.worker.get("events") or 0) for note in weak)
+    finding, lost = _weakened(finding, case.worker)
     against = list(finding.counter_evidence)
     device_side = {"step activity", "device times", "launches"} & set(finding.rests_on)
     if device_side and case.deep is not None and 0 < case.deep.steps < FEW_STEPS:
@@ -36,9 +35,35 @@ def judged(finding: Finding, case: Case) -> Finding:
         lost += 1
     if device_side and case.slowdown is not None and case.slowdown >= 1.3:
         lost += 1
-    level = CONFIDENCES[max(0, CONFIDENCES.index(finding.confidence) - lost)]
-    codes = [note["code"] for note in weak]
-    return replace(finding, confidence=level, weakened_by=codes, counter_evidence=against)
+    return replace(finding, confidence=_less(finding.confidence, lost), counter_evidence=against)
+
+
+def judged_of_run(finding: Finding, workers: Iterable[Mapping[str, Any]]) -> Finding:
+    """A finding about a run, by the notes of those of its workers that it names: what their data lack may be all that
+    sets them apart."""
+    confidence = finding.confidence
+    for worker in workers:
+        if worker["worker"] not in finding.workers:
+            continue
+        weaker, lost = _weakened(finding, worker)
+        confidence = min(confidence, _less(finding.confidence, lost), key=CONFIDENCES.index)
+        codes = [code for code in weaker.weakened_by if code not in finding.weakened_by]
+        if lost and codes:
+            said = f"Read the times of {fmt.name(worker['worker'], 40)} with care ({', '.join(codes).replace('_', ' ')})."
+            finding = replace(finding, counter_evidence=[*finding.counter_evidence, said])
+        finding = replace(finding, weakened_by=[*finding.weakened_by, *codes])
+    return replace(finding, confidence=confidence)
+
+
+def _weakened(finding: Finding, worker: Mapping[str, Any]) -> tuple[Finding, int]:
+    """With the codes of the worker's notes that weaken it, and how many of them matter."""
+    weak = [note for note in worker.get("quality") or [] if _weakens(note, finding)]
+    lost = sum(_matters(note, worker.get("events") or 0) for note in weak)
+    return replace(finding, weakened_by=[note["code"] for note in weak]), lost
+
+
+def _less(confidence: str, by: int) -> str:
+    return CONFIDENCES[max(0, CONFIDENCES.index(confidence) - by)]
 
 
 def _weakens(note: Mapping[str, Any], finding: Finding) -> bool:

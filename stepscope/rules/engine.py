@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stepscope.rules.case import Case
-from stepscope.rules.confidence import judged
+from stepscope.rules.confidence import judged, judged_of_run
 from stepscope.rules.finding import CONFIDENCES, SEVERITIES, Finding
 from stepscope.rules.parameters import Parameters
 from stepscope.rules.registry import RULES, Rule, added_rules
@@ -59,6 +59,7 @@ def of_run(
     across: Mapping[str, Any] | None,
     limits: Parameters | None = None,
     cpu: Mapping[str, float] | None = None,
+    workers: Sequence[Mapping[str, Any]] = (),
 ) -> list[Finding]:
     """Findings about a run: what several workers share is told once, as the worst of them has it.
 
@@ -67,13 +68,14 @@ def of_run(
         across: ``across_workers`` of the contract; None for a run of one worker.
         limits: the thresholds.
         cpu: the median use of all CPUs of each host, where a monitor saw it.
+        workers: their parts of the contract, for their data quality notes.
     """
     same: dict[str, list[Finding]] = {}
     for finding in (f for findings in by_worker for f in findings):
         same.setdefault(finding.rule, []).append(finding)
     found = [_told_once(findings) for findings in same.values()]
     slow = straggler(across, limits or Parameters(), cpu or {})
-    return sorted([*found, *([slow] if slow else [])], key=_importance, reverse=True)
+    return sorted([*found, *([judged_of_run(slow, workers)] if slow else [])], key=_importance, reverse=True)
 
 
 def _importance(finding: Finding) -> tuple[int, float, int]:

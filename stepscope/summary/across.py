@@ -20,6 +20,7 @@ from stepscope.summary.rollup import Rollup
 
 #: Ranks that are told to be missing.
 _MISSING = 200
+_NO_RUNS = (np.empty(0, np.int64),) * 3
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,19 @@ class AcrossWorkers:
 def side_by_side(rollups: Sequence[Rollup]) -> Measures:
     """What is known of the workers' steps."""
     attempt = attempts([r.about["rank"] for r in rollups], [_span(r) for r in rollups])
-    return Measures(align([r.steps["id"] for r in rollups], attempt), [r.steps for r in rollups])
+    return Measures(align([r.steps["id"] for r in rollups], attempt), [_comparable(r) for r in rollups])
+
+
+def _ends_early(rollup: Rollup) -> bool:
+    return any(note["code"] == "truncated" for note in rollup.about["quality"])
+
+
+def _comparable(rollup: Rollup) -> dict[str, np.ndarray]:
+    """The columns of a worker's steps. Device work is often the last part of a file: a step whose collectives are cut
+    off would be all its own, and its worker the slowest."""
+    if not _ends_early(rollup):
+        return rollup.steps
+    return {name: values for name, values in rollup.steps.items() if "." not in name}
 
 
 def across_workers(
@@ -133,7 +146,7 @@ def _ranks(rollups: Sequence[Rollup], names: Sequence[str], found: Measures, slo
     activity, phase = (_family(found, family) for family in FAMILIES)
     waits = collective_waits(
         found.alignment,
-        [(r.collective_step, r.collective, r.collective_ns) for r in rollups],
+        [_NO_RUNS if _ends_early(r) else (r.collective_step, r.collective, r.collective_ns) for r in rollups],
         [r.labels for r in rollups],
     )
     return [
@@ -142,6 +155,7 @@ def _ranks(rollups: Sequence[Rollup], names: Sequence[str], found: Measures, slo
             rank=r.about["rank"],
             host=r.about["host"],
             attempt=int(attempt[w]) + 1,
+            ends_early=_ends_early(r),
             steps=len(step_ns),
             p50_ns=nearest_rank(step_ns, 50)[0] if len(step_ns) else None,
             mean_ns=_known(mean),

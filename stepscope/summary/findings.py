@@ -35,7 +35,7 @@ def run_findings(
     ``resources``."""
     by_worker = [[Finding.from_dict({**f, "workers": [w["worker"]]}) for f in w["findings"]] for w in workers]
     cpu = {host: metrics["cpu"]["p50"] for host, metrics in (resources or {}).items() if "cpu" in metrics}
-    found = of_run(by_worker, across, limits, cpu)
+    found = of_run(by_worker, across, limits, cpu, workers)
     bounds = [Bound(**w["bound"]) if w["bound"] else None for w in workers]
     told = verdict(found, bounds, noted=any(w["quality"] for w in workers))
     return {"findings": [f.to_dict() for f in found], "verdict": asdict(told)}

@@ -181,6 +181,20 @@ class TestStraggler:
         assert told["workers"] == ["rank2.pt.trace.json"]
         assert told["gain"]["ns_per_step"] == 225_000  # 300 us beyond three others: 300 - 300/4
 
+    def test_a_rank_whose_file_ends_early_is_named_with_less_confidence(self, tmp_path):
+        def told(run):
+            return next(f for f in run["findings"] if f["rule"] == "straggler")
+
+        whole = told(self.run(tmp_path, 300))
+        file = tmp_path / "rank2.pt.trace.json"
+        text = file.read_text()
+        file.write_text(text[: len(text) // 2])
+        cut = told(summarize(open_run(tmp_path)))
+        assert whole["weakened_by"] == []
+        assert cut["weakened_by"] == ["truncated"]
+        assert cut["counter_evidence"][-1] == "Read the times of rank2.pt.trace.json with care (truncated)."
+        assert cut["confidence"] != whole["confidence"]
+
     def test_equal_ranks(self, tmp_path):
         assert "straggler" not in {f["rule"] for f in self.run(tmp_path, 0)["findings"]}
 
