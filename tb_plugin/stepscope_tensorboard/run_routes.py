@@ -124,7 +124,7 @@ def _coverage(workers: Sequence[dict[str, Any]]) -> dict[str, int]:
 def _columns(ids: Sequence[str], ranks: Sequence[dict[str, Any]], workers: Sequence[dict[str, Any]]) -> dict[str, list]:
     """One entry a worker. Times are means a step."""
     excess = [r["excess"] or {} for r in ranks]
-    plain = ("rank", "host", "steps", "slowest", "waited_for")
+    plain = ("rank", "host", "ends_early", "steps", "slowest", "waited_for")
     times = ("p50_ns", "mean_ns", "delta_ns", "own_ns", "collective_wait_ns")
     return {
         "worker": list(ids) if ranks else [],

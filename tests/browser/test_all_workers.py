@@ -37,6 +37,13 @@ def site(logdir: Path, address: str) -> str:
         trace.kernel("ncclDevKernel_AllReduce(x)", 50, 40, stream=20, correlation=1, **told)
         trace.kernel("gemm", 45, 5 + compute, correlation=2).kernel("sgd", max(90, 50 + compute), 5, correlation=3)
         trace.write(logdir / "talks" / f"rank{rank}.pt.trace.json")
+    for rank in (0, 1):
+        trace = TraceBuilder(rank=rank).step(1, 0, 100).step(2, 100, 100).launch(10, 5, 1)
+        file = trace.kernel("ncclDevKernel_AllReduce(x)", 50, 40, correlation=1).write(
+            logdir / "cut" / f"r{rank}.pt.trace.json"
+        )
+        if rank == 1:
+            file.write_text(file.read_text().partition("ncclDevKernel")[0])
     return address
 
 
@@ -74,6 +81,13 @@ def test_the_collectives_of_all_and_of_one(open_page: Open, site: str, summary: 
     expect(cells).to_have_count(1)
     (own,) = told["workers"][0]["communication"]["collectives"]
     assert cells.get_attribute("data-value") == str(own["stall_ns"]) == "20000"
+
+
+def test_a_rank_whose_file_ends_early_is_not_the_slow_one(open_page: Open, site: str) -> None:
+    page = open_page(site, run="cut", workers="all")
+    page.expect("ranks-early").to_contain_text("The file of Rank 1 ends early")
+    page.expect("run-verdict").not_to_contain_text("holds the others up")
+    expect(page.frame.locator("[data-testid=rank-excess]", has_text="its file ends early")).to_have_count(1)
 
 
 def test_a_worker_opens_and_back_returns(open_page: Open, site: str) -> None:

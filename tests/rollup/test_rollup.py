@@ -240,6 +240,27 @@ def test_the_wait_for_others_in_the_collectives_of_a_run(tmp_path):
     assert Kind.COLLECTIVE in open_run(tmp_path).workers[0].window("").events.kind
 
 
+def test_what_is_cut_off_a_file_does_not_make_its_rank_the_slow_one(tmp_path):
+    """Device work is the last part of a file: without its collectives all of a step would be the rank's own."""
+    for rank in range(3):
+        trace = TraceBuilder(rank=rank).step(1, 0, 100).step(2, 100, 100).launch(10, 5, 1).launch(20, 5, 2)
+        trace.kernel("gemm", 20, 20 + rank, correlation=1)
+        trace.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", 50, 45, correlation=2)
+        file = trace.write(tmp_path / f"r{rank}.pt.trace.json")
+        if rank == 0:
+            file.write_text(file.read_text().partition("ncclDevKernel")[0])
+    summary = summarize(open_run(tmp_path))
+    across = summary["across_workers"]
+    assert [r["ends_early"] for r in across["ranks"]] == [True, False, False]
+    assert [(r["steps"], r["p50_ns"]) for r in across["ranks"]] == [(1, 100_000), (2, 100_000), (2, 100_000)]
+    for compared in ("own_ns", "delta_ns", "activity_ns", "excess", "collective_wait_ns"):
+        assert [r[compared] is None for r in across["ranks"]][0], compared
+    assert [r["own_ns"] for r in across["ranks"][1:]] == [77_500, 77_500]
+    assert across["imbalance"] == {"measure": "own", "steps": 2, "excess_ns": 0, "ratio": 0}
+    assert "straggler" not in {f["rule"] for f in summary["findings"]}
+    assert any("files that end early: r0.pt.trace.json" in line for line in ranks(summary))
+
+
 def test_the_collectives_of_all_workers(tmp_path):
     told = {"Collective name": "allreduce", "In msg nelems": 1000, "dtype": "Float", "Group size": 2}
     for rank, compute in enumerate((20, 60)):  # the all_reduce of 40 us is behind 20 us of compute, or behind all of it

@@ -181,19 +181,15 @@ class TestStraggler:
         assert told["workers"] == ["rank2.pt.trace.json"]
         assert told["gain"]["ns_per_step"] == 225_000  # 300 us beyond three others: 300 - 300/4
 
-    def test_a_rank_whose_file_ends_early_is_named_with_less_confidence(self, tmp_path):
-        def told(run):
-            return next(f for f in run["findings"] if f["rule"] == "straggler")
-
-        whole = told(self.run(tmp_path, 300))
-        file = tmp_path / "rank2.pt.trace.json"
-        text = file.read_text()
-        file.write_text(text[: len(text) // 2])
-        cut = told(summarize(open_run(tmp_path)))
-        assert whole["weakened_by"] == []
-        assert cut["weakened_by"] == ["truncated"]
-        assert cut["counter_evidence"][-1] == "Read the times of rank2.pt.trace.json with care (truncated)."
-        assert cut["confidence"] != whole["confidence"]
+    @pytest.mark.parametrize(("about", "counts"), [("rank2", True), ("rank1", False)])
+    def test_what_a_ranks_data_lack_weakens_that_it_is_named(self, tmp_path, about, counts):
+        summary = self.run(tmp_path, 300)
+        notes = {"code": "truncated", "count": 1, "detail": "..."}
+        workers = [{**w, "quality": [notes] if about in w["worker"] else []} for w in summary["workers"]]
+        (told,) = (f for f in of_run([], summary["across_workers"], workers=workers) if f.rule == "straggler")
+        assert told.weakened_by == (["truncated"] if counts else [])
+        assert told.confidence == ("medium" if counts else "high")
+        assert ("Read the times of rank2.pt.trace.json with care (truncated)." in told.counter_evidence) == counts
 
     def test_equal_ranks(self, tmp_path):
         assert "straggler" not in {f["rule"] for f in self.run(tmp_path, 0)["findings"]}

@@ -9,6 +9,7 @@ export interface Ranks {
   worker: string[];
   rank: (number | null)[];
   host: (string | null)[];
+  ends_early: boolean[]; // the file ends in the middle: only whole steps are compared
   steps: number[];
   p50_ns: (number | null)[];
   mean_ns: (number | null)[];

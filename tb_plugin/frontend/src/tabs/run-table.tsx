@@ -71,7 +71,8 @@ function columnsOf({ ranks, compared_by }: RunSummary): Column[] {
     title: DEFINITIONS.rankExcess,
     width: 180,
     value: (i) => (ranks.delta_ns[i] !== null && ranks.delta_ns[i]! > 0 ? ranks.excess_ns[i] : null),
-    cell: (i) => reasonText(ranks, i) ?? DASH,
+    cell: (i) =>
+      ranks.ends_early[i] ? <span class="faint">its file ends early</span> : (reasonText(ranks, i) ?? DASH),
   };
   const all: (Column | null)[] = [
     name,
@@ -167,6 +168,7 @@ function numbers({ ranks }: RunSummary): CardData {
       { label: "GPU busy", unit: "ratio" },
       { label: "Peak memory", unit: "bytes" },
       { label: "Steps", unit: "count" },
+      { label: "File ends early", unit: "text" },
     ],
     rows: ranks.worker.map((worker, i) => [
       worker,
@@ -184,6 +186,7 @@ function numbers({ ranks }: RunSummary): CardData {
       ranks.gpu_busy[i],
       ranks.memory_peak_bytes[i],
       ranks.steps[i],
+      ranks.ends_early[i] ? "yes" : "no",
     ]),
   };
 }

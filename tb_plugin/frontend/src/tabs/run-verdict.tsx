@@ -4,7 +4,7 @@
 import { Fragment, type JSX } from "preact";
 import { DEFINITIONS } from "../definitions";
 import { count, duration, percent, plural } from "../format";
-import { bySlowness, measureLabel, rankName, reasonText, signed, type RunSummary } from "../run";
+import { bySlowness, measureLabel, rankName, reasonText, signed, type Ranks, type RunSummary } from "../run";
 import { openWorker } from "../state";
 import { Banner } from "./verdict";
 
@@ -51,9 +51,14 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
   const found = across?.imbalance;
   if (!across || !found || found.excess_ns === null) {
     return (
-      <p class="run-verdict" data-testid="run-verdict">
-        The workers cannot be compared: no two of them measured the same step.
-      </p>
+      <div class="run-verdict" data-testid="run-verdict">
+        <p>
+          {ranks.ends_early.includes(true) && across?.imbalance.measure === "own"
+            ? "The workers cannot be compared: no two of them measured the parts of the same step."
+            : "The workers cannot be compared: no two of them measured the same step."}
+        </p>
+        <EndEarly ranks={ranks} />
+      </div>
     );
   }
   const worst = slowestRank(run);
@@ -93,6 +98,7 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
         {across.shared_steps === 0 && " No step was seen by all workers."}
         {run.stale > 0 && ` ${staleText(run)}`}
       </p>
+      <EndEarly ranks={ranks} />
       {(across.missing_rank_count ?? 0) > 0 && (
         <p class="banner warn" role="status" data-testid="ranks-missing">
           {plural(across.missing_rank_count ?? 0, "rank")} of {count(across.world_size)}{" "}
@@ -100,6 +106,22 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
         </p>
       )}
     </div>
+  );
+}
+
+/** Workers whose data are cut off. */
+function EndEarly({ ranks }: { ranks: Ranks }): JSX.Element | null {
+  const early = ranks.worker.map((_, i) => i).filter((i) => ranks.ends_early[i]);
+  if (early.length === 0) return null;
+  const names = early.slice(0, MOST_NAMED).map((i) => rankName(ranks, i));
+  const [file, its] = early.length === 1 ? ["file", "its"] : ["files", "their"];
+  return (
+    <p class="banner warn" role="status" data-testid="ranks-early">
+      The {file} of <bdi>{names.join(", ")}</bdi>
+      {early.length > MOST_NAMED && `, and ${plural(early.length - MOST_NAMED, "other")},`}{" "}
+      {early.length === 1 ? "ends" : "end"} early: {its} whole steps count, but what those consist of and {its}{" "}
+      collectives are not compared.
+    </p>
   );
 }
 
