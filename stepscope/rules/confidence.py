@@ -49,7 +49,8 @@ def judged_of_run(finding: Finding, workers: Iterable[Mapping[str, Any]]) -> Fin
         confidence = min(confidence, _less(finding.confidence, lost), key=CONFIDENCES.index)
         codes = [code for code in weaker.weakened_by if code not in finding.weakened_by]
         if lost and codes:
-            said = f"Read the times of {fmt.name(worker['worker'], 40)} with care ({', '.join(codes).replace('_', ' ')})."
+            causes = ", ".join(codes).replace("_", " ")
+            said = f"Read the times of {fmt.name(worker['worker'], 40)} with care ({causes})."
             finding = replace(finding, counter_evidence=[*finding.counter_evidence, said])
         finding = replace(finding, weakened_by=[*finding.weakened_by, *codes])
     return replace(finding, confidence=confidence)
