@@ -167,7 +167,7 @@ class _Device:
         inside = ~fill & (way == "DtoD")
         yield self._moved(
             "memory",
-            "Memory",
+            "Memory, by copies",
             events,
             rows[fill | inside],
             1 + inside[fill | inside].astype(np.int64),

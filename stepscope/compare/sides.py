@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stepscope.summary.headline import device_names
+
 
 @dataclass(frozen=True, eq=False)
 class Side:
@@ -25,7 +27,7 @@ class Side:
 
     def devices(self) -> list[str]:
         """What the worker's devices are called, each once."""
-        return sorted({device["name"] or "unnamed device" for device in self.worker["devices"]})
+        return device_names(self.worker)
 
     def precision(self) -> str | None:
         """The precision of most of the kernels' time; None where no name tells."""

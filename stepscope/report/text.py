@@ -10,6 +10,7 @@ from stepscope.report import sections, units
 from stepscope.report.findings import findings, verdict_line
 from stepscope.report.ranks import ranks
 from stepscope.report.width import fold
+from stepscope.summary.headline import device_names
 
 
 def brief(summary: dict[str, Any]) -> str:
@@ -100,7 +101,7 @@ def choose(workers: list[dict[str, Any]], which: str | None) -> int:
 
 def _what_ran(workers: list[dict[str, Any]]) -> str:
     frameworks = sorted({w["framework"] for w in workers})
-    devices = sorted({fmt.name(d["name"] or "unnamed device") for w in workers for d in w["devices"]})
+    devices = sorted({fmt.name(name) for w in workers for name in device_names(w)})
     return ", ".join((fmt.count(len(workers), "worker"), *frameworks, *(devices or ["no accelerator"])))
 
 

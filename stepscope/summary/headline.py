@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_UNNAMED = "unnamed device"
+
 
 def gpu_busy(worker: Mapping[str, Any]) -> float | None:
     """Mean over the worker's devices of ``utilization_steps``; None where there is none."""
     busy = [g["utilization_steps"] for g in worker["gpu"] or [] if g["utilization_steps"] is not None]
     return sum(busy) / len(busy) if busy else None
+
+
+def device_names(worker: Mapping[str, Any]) -> list[str]:
+    """What the worker's devices are called, each once. Many a trace tells of their work, but not what they are."""
+    names = sorted({device["name"] or _UNNAMED for device in worker["devices"]})
+    return names or ([_UNNAMED] if worker["gpu"] else [])
 
 
 def talks_on_host_only(worker: Mapping[str, Any]) -> bool:

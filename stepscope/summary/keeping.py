@@ -15,8 +15,8 @@ from stepscope import kept
 from stepscope.summary.analysed import Analysis
 from stepscope.workers import Worker
 
-#: Raise it when the format changes.
-_VERSION = 7
+#: Raise it when the format or what is in it changes.
+_VERSION = 8
 FILE_NAME = "analysis.zst"
 #: What is larger unpacked is not kept: a run of millions of steps.
 _MOST_BYTES = 256 << 20

@@ -337,7 +337,7 @@ def test_a_hostile_name_is_text_here_and_in_files(open_page: Open, address: str)
     with page.page.expect_download() as download:
         page.frame.get_by_test_id("card-csv").click()
     lines = Path(download.value.path()).read_text().splitlines()
-    assert lines[0] == "Kernel,Time (ns),of all time,Launches,of all launches"
+    assert lines[0] == "Kernel,Time (ns),of all time,Runs,of all runs"
     assert lines[1].startswith("gemm_bf16,15000000,0.625,3,0.5")
 
 

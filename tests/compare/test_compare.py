@@ -148,6 +148,8 @@ def test_what_is_not_comparable_is_told(tmp_path: Path, before: Side) -> None:
     assert pairs["gpu_busy"]["difference"] is None
     assert pairs["gpu_busy"]["why"].startswith("B does not have")
     assert pairs["step_p50"]["difference"] == 100_000 - 10 * MS
+    assert side(tmp_path / "host").devices() == []
+    assert replace(before, worker={**before.worker, "devices": []}).devices() == ["unnamed device"]  # of a bare trace
 
 
 def test_a_list_of_modules_that_was_cut_is_told(before: Side, after: Side) -> None:

@@ -201,7 +201,7 @@ function Value({ metric, ratio }: { metric: Metric; ratio: number | null }): JSX
 }
 
 const IDLE_PARTS = [
-  { key: "busy_ns", label: "Busy", title: "Kernels, collectives, copies or fills ran.", color: "kernel" },
+  { key: "busy_ns", label: "Busy, with copies", title: "Kernels, collectives, copies or fills ran.", color: "kernel" },
   { key: "host_wait_ns", label: "Waiting for the host", title: DEFINITIONS.hostWait, color: "cpu" },
   { key: "kernel_wait_ns", label: "Between kernels", title: DEFINITIONS.kernelWait, color: "memcpy" },
   { key: "other_ns", label: "Waiting for other work", title: DEFINITIONS.otherWait, color: "communication" },

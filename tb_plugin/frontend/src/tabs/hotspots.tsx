@@ -133,7 +133,7 @@ function operatorColumns(rows: OperatorRow[], of: WorkerSummary["list_ns"]): Col
     { key: "name", label: "Operator", value: (i) => rows[i].name, hint: (i) => rows[i].name },
     {
       key: "count",
-      label: "Count",
+      label: "Calls",
       title: DEFINITIONS.count,
       numeric: true,
       value: (i) => rows[i].count,

@@ -90,7 +90,7 @@ function Throughput({ worker }: { worker: WorkerSummary }): JSX.Element | null {
       raw={rate?.samples_per_s}
       note={
         rate
-          ? `${count(rate.batch_size)} a batch${rate.batch_size_from?.startsWith("the input shapes") ? " (shapes)" : ""}`
+          ? `batch ${count(rate.batch_size)}${rate.batch_size_from?.startsWith("the input shapes") ? " (shapes)" : ""}`
           : "batch size not told"
       }
       hint={

@@ -63,7 +63,7 @@ function Basis({ answer, by }: { answer: Answer; by: By }): JSX.Element {
     </>
   ) : (
     <>
-      {plural(answer.runs ?? 0, "launch", "launches")} of {kernels}, <AllInTables table="kernels" sort="count" />
+      {plural(answer.runs ?? 0, "run")} of {kernels}, <AllInTables table="kernels" sort="count" />
     </>
   );
 }
@@ -139,19 +139,15 @@ function Bars({ answer, by }: { answer: Answer; by: By }): JSX.Element {
           <tr>
             <th scope="col">Kernel</th>
             <th scope="col" class="num">
-              {by === "time" ? "Time" : "Launches"}
+              {by === "time" ? "Time" : "Runs"}
             </th>
-            <th
-              scope="col"
-              class="num"
-              title={`Divided by ${by === "time" ? "the time" : "the launches"} of all kernels.`}
-            >
+            <th scope="col" class="num" title={`Divided by ${by === "time" ? "the time" : "the runs"} of all kernels.`}>
               of all
             </th>
             <th
               scope="col"
               class="num"
-              title={`Divided by ${by === "time" ? "the time" : "the launches"} of the ${k} kernels listed by name.`}
+              title={`Divided by ${by === "time" ? "the time" : "the runs"} of the ${k} kernels listed by name.`}
             >
               of top {k}
             </th>
@@ -206,8 +202,8 @@ function dataOf(answer: Answer): CardData {
       { label: "Kernel", unit: "text" },
       { label: "Time", unit: "ns", title: ABOUT.time },
       { label: "of all time", unit: "ratio", title: "Divided by the time of all kernels." },
-      { label: "Launches", unit: "count", title: ABOUT.count },
-      { label: "of all launches", unit: "ratio", title: "Divided by the launches of all kernels." },
+      { label: "Runs", unit: "count", title: ABOUT.count },
+      { label: "of all runs", unit: "ratio", title: "Divided by the runs of all kernels." },
     ],
     rows: rows.map((row) => [
       row.name ?? "(all others)",
