@@ -82,7 +82,7 @@ function Both({ answer }: { answer: LaunchesAnswer }): JSX.Element {
         basis={
           <>
             {queues.length > 0 &&
-              `${queues[0].name}: at most ${plural(queues[0].max, "launch", "launches")} wait; nothing waits ${percent(queues[0].empty_ratio)} of the time`}
+              `${queues[0].name}: at most ${plural(queues[0].max, "launch", "launches")} ${queues[0].max === 1 ? "waits" : "wait"}; nothing waits ${percent(queues[0].empty_ratio)} of the time`}
             {answer.queue_count > queues.length &&
               ` · ${plural(answer.queue_count - queues.length, "queue")} not drawn`}
           </>

@@ -62,6 +62,12 @@ export function Headline({ pairs }: { pairs: readonly Quantity[] }): JSX.Element
   );
 }
 
+/** Of small ratios two digits that count: 0.0073 is no 0.01. */
+function times(ratio: number): string {
+  if (ratio === 0 || Math.abs(ratio) >= 0.1) return digits(ratio);
+  return Math.abs(ratio) < 0.0001 ? "< 0.0001" : ratio.toPrecision(2);
+}
+
 function Row({ pair }: { pair: Quantity }): JSX.Element {
   const [label, about, moreIsBetter] = KINDS[pair.name];
   const cell = (which: "a" | "b") => (
@@ -83,7 +89,7 @@ function Row({ pair }: { pair: Quantity }): JSX.Element {
       <td class={`num ${better === null ? "faint" : better ? "less" : "more"}`}>
         {changeText(pair.difference, pair.unit)}
       </td>
-      <td class="num">{pair.ratio === null ? DASH : digits(pair.ratio)}</td>
+      <td class="num">{pair.ratio === null ? DASH : times(pair.ratio)}</td>
       <td class="clip faint">{pair.why}</td>
     </tr>
   );

@@ -112,6 +112,7 @@ function Collective({ row, run }: { row: RunCollective; run: RunSummary }): JSX.
       <td class="num">{bytes(row.bytes)}</td>
       <td class="num" title={speed === null ? "Needs the sizes of the messages" : BANDWIDTH}>
         {rate(speed)}
+        {speed !== null && <span class="faint"> {row.busbw_bytes_per_s === null ? "alg" : "bus"}</span>}
       </td>
       <NeededCell row={row} needed={row.needed_busbw_bytes_per_s ?? row.needed_algbw_bytes_per_s} />
     </tr>

@@ -246,7 +246,7 @@ function Slowest({ run }: { run: RunSummary }): JSX.Element {
     <Card
       title="Who is the slowest"
       definition={DEFINITIONS.rankSlowest}
-      basis={`Steps in which a worker took the most time${of}${fair < 0.5 ? "" : `; ${digits(fair)} each if all were equal`}`}
+      basis={`Steps in which a worker took the most time${of}${fair < 0.5 ? "" : `; ${Number.isInteger(fair) ? count(fair) : digits(fair)} each if all were equal`}`}
       data={() => ({
         columns: [
           { label: "Worker", unit: "text" },

@@ -53,9 +53,9 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
     return (
       <div class="run-verdict" data-testid="run-verdict">
         <p>
-          {ranks.ends_early.includes(true) && across?.imbalance.measure === "own"
-            ? "The workers cannot be compared: no two of them measured the parts of the same step."
-            : "The workers cannot be compared: no two of them measured the same step."}
+          {run.coverage.steps === 0
+            ? "No worker has a step: there is nothing to compare."
+            : `No two workers measured ${ranks.ends_early.includes(true) ? "the parts of " : ""}the same step: only the means over the steps of each stand beside each other.`}
         </p>
         <EndEarly ranks={ranks} />
       </div>
