@@ -52,7 +52,7 @@ def _sentences(across: dict[str, Any]) -> list[str]:
             f"more than the mean of all, over {fmt.count(found['steps'], 'step')}"
         )
     elif across["steps"]:
-        told.append("no two workers measured the same step: only the means over the steps of each stand beside each other")
+        told.append("no two workers measured the same step: only the means of each stand beside each other")
     early = [fmt.name(r["worker"], 48) for r in across["ranks"] if r["ends_early"]]
     if early:
         named = ", ".join(early[:_NAMED]) + (", ..." if len(early) > _NAMED else "")
