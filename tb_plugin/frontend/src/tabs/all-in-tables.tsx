@@ -19,3 +19,12 @@ export function AllInTables(props: { table: TableName; sort?: string | null; by?
     </button>
   );
 }
+
+/** The same behind a text, without the comma where a picture leaves it out. */
+export function AndAllInTables(props: { table: TableName; sort?: string }): JSX.Element {
+  return (
+    <span class="no-picture">
+      , <AllInTables {...props} />
+    </span>
+  );
+}

@@ -10,7 +10,7 @@ import { adjustDashboard, nav } from "../state";
 import { Meter } from "../ui/meter";
 import { Table, type Column } from "../ui/table";
 import { Toggle } from "../ui/toggle";
-import { AllInTables } from "./all-in-tables";
+import { AndAllInTables } from "./all-in-tables";
 import { tableHeight, time } from "./hot-columns";
 import { HloOperations } from "./hot-hlo";
 
@@ -61,7 +61,8 @@ export function HotSpots({ worker }: { worker: WorkerSummary }): JSX.Element | n
           ) : (
             <>
               {rowsText(listed[view], totals[view], view)}
-              {view === "annotations" && <OtherAnnotations worker={worker} />}, <AllInTables table={view} />
+              {view === "annotations" && <OtherAnnotations worker={worker} />}
+              <AndAllInTables table={view} />
             </>
           )}
         </span>

@@ -69,7 +69,7 @@ function StepTimeChart({ all }: { all: OverviewAnswer }): JSX.Element {
         {sampled
           ? `Drawn: the shortest and the longest steps of each stretch, ${count(all.index.length)} of ${count(all.count)}. `
           : ""}
-        Click a step to open it in the timeline; ctrl + wheel zooms.
+        <span class="no-picture">Click a step to open it in the timeline; ctrl + wheel zooms.</span>
         {cut && <CutNote cut={cut} open={uncut} sampled={sampled} onToggle={() => setUncut(!uncut)} />}
       </p>
     </>

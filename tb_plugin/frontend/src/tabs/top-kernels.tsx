@@ -11,7 +11,7 @@ import { halves } from "../table/cells";
 import { Card, type CardData } from "../ui/card";
 import { useFetched } from "../ui/fetched";
 import { Await } from "../ui/states";
-import { AllInTables } from "./all-in-tables";
+import { AndAllInTables } from "./all-in-tables";
 
 type By = "time" | "count";
 
@@ -59,11 +59,12 @@ function Basis({ answer, by }: { answer: Answer; by: By }): JSX.Element {
       <span title={exact(answer.total_ns)}>
         {duration(answer.total_ns)} in {plural(answer.runs ?? 0, "run")} of {kernels}
       </span>
-      , <AllInTables table="kernels" />
+      <AndAllInTables table="kernels" />
     </>
   ) : (
     <>
-      {plural(answer.runs ?? 0, "run")} of {kernels}, <AllInTables table="kernels" sort="count" />
+      {plural(answer.runs ?? 0, "run")} of {kernels}
+      <AndAllInTables table="kernels" sort="count" />
     </>
   );
 }

@@ -6,6 +6,7 @@ import { csv } from "../csv";
 import { shown } from "../data";
 import { sentence } from "../resource";
 import { exactText, shownText } from "../table/cells";
+import { Mid } from "../table/mid";
 import type { Unit, Value } from "../table/requests";
 import { save, savePicture } from "../timeline/export";
 import { Icon } from "./icons";
@@ -113,7 +114,10 @@ function Numbers({ name, data }: { name: string; data: CardData }): JSX.Element 
             const v = value(row);
             return typeof v === "boolean" ? Number(v) : v;
           },
-          cell: (row) => shownText(value(row), column.unit),
+          cell: (row) => {
+            const text = shownText(value(row), column.unit);
+            return column.unit === "text" ? <Mid text={text} /> : text;
+          },
           hint: (row) => exactText(value(row), column.unit),
         };
       }),
