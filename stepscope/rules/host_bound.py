@@ -6,6 +6,9 @@ from stepscope.report import format as fmt
 from stepscope.rules.case import Case
 from stepscope.rules.finding import Finding, Place, severity
 
+#: A launch call takes 2 to 10 us: where the runtime takes this long for each, it does something else.
+_LONG_CALL_NS = 50_000
+
 
 def host_bound(case: Case) -> Finding | None:
     """The device idles while the host prepares its next work.
@@ -13,8 +16,9 @@ def host_bound(case: Case) -> Finding | None:
     Fires when idle time that ended with work launched too late, and neither waits for input nor follows a
     synchronisation, takes at least ``host_warning`` of the step time (of the capture, where no step is known). Many
     kernels that are shorter than the calls that launch them make it launch-bound: then fewer, larger kernels help.
-    Otherwise Python or the framework is slow. A capture without steps whose idle time exceeds ``pause_ms`` a launch
-    holds start-up and pauses rather than training: it is told as info.
+    Otherwise Python or the framework is slow. Where the host is mostly inside the runtime, and longer than 50 us for
+    each launch, its long calls are to be looked at first. A capture without steps whose idle time exceeds ``pause_ms``
+    a launch holds start-up and pauses rather than training: it is told as info.
 
     Thresholds:
         host_warning: kernel launch time that xprof calls high
@@ -70,14 +74,19 @@ def host_bound(case: Case) -> Finding | None:
 
 def _doing(case: Case) -> str:
     """What the host does most while no device works, as the end of a sentence."""
-    if case.deep is None or not case.deep.steps:
-        return ""
-    most = max(("runtime", "cpu", "other"), key=case.activity_ns)
     return {
+        None: "",
         "runtime": ", which is mostly inside calls of the device's runtime (launches, allocations, loading of code)",
         "cpu": ", which is mostly inside operators of the framework",
         "other": ", which mostly runs code that nothing recorded (Python, logging)",
-    }[most]
+    }[_most(case)]
+
+
+def _most(case: Case) -> str | None:
+    """The class of activity in which the host is most while no device works; None where no step is known."""
+    if case.deep is None or not case.deep.steps:
+        return None
+    return max(("runtime", "cpu", "other"), key=case.activity_ns)
 
 
 def _devices(case: Case) -> str:
@@ -93,7 +102,8 @@ def _busiest_operator(case: Case) -> list[Place]:
 
 def _fix(case: Case, is_short: bool, graphs: int) -> list[str]:
     larger = "Give each launch more work: a larger batch, or fused operators."
-    python = "Look at the host's thread in the slowest step: Python, logging and checks between launches cost most."
+    where = "in the slowest step" if case.deep and case.deep.steps else "before the kernels in the timeline"
+    python = f"Look at the host's thread {where}: Python, logging and checks between launches cost most."
     if case.framework == "tensorflow":
         first = ["Compile the step: model.compile(jit_compile=True), or @tf.function around a custom loop."]
         return [*first, "Run several steps in one call: steps_per_execution.", larger]
@@ -104,4 +114,16 @@ def _fix(case: Case, is_short: bool, graphs: int) -> list[str]:
         if graphs
         else "Launch less: torch.compile(model, mode='reduce-overhead'), or CUDA graphs where shapes are fixed."
     )
-    return [compiled, larger, python] if is_short else [python, compiled, larger]
+    rest = [compiled, larger, python] if is_short else [python, compiled, larger]
+    if not _waits_in_runtime(case):
+        return rest
+    loads = "the first launch of a kernel loads its code, which later steps do not, and the driver allocates"
+    return [f"Look at the long calls of the runtime in the timeline: {loads}. Record after a warm-up.", *rest]
+
+
+def _waits_in_runtime(case: Case) -> bool:
+    """Whether the host is mostly inside calls of the runtime that are too long for launches."""
+    if _most(case) != "runtime":
+        return False
+    launches = (case.worker.get("launches") or {}).get("count") or 1
+    return (case.activity_ns("runtime") or 0) / launches > _LONG_CALL_NS

@@ -106,6 +106,18 @@ class TestHost:
         assert "CUDA graphs" in finding.fix[0]
         assert finding.confidence == "medium"  # how much of it the profiler causes is not known
 
+    @pytest.mark.parametrize(("call_us", "first"), [(30, "Launch less"), (60, "Look at the long calls of the runtime")])
+    def test_long_calls_of_the_runtime_are_looked_at_first(self, call_us, first):
+        def body(built, at, number):
+            for i in range(10):
+                correlation = number * 100 + i
+                built.launch(at + i * 100, call_us, correlation).kernel(
+                    "k", at + i * 100 + call_us, 9, correlation=correlation
+                )
+
+        finding = of(body)["host_bound"]
+        assert finding.fix[0].startswith(first)
+
     def test_kernels_that_keep_the_device_busy_are_not(self):
         assert "host_bound" not in self.short_kernels(95)
 
@@ -116,6 +128,7 @@ class TestHost:
         finding = found_in(case_of(built))["host_bound"]
         assert finding.severity == "info"
         assert any("No step is marked" in against for against in finding.counter_evidence)
+        assert not any("slowest step" in advice for advice in finding.fix)
 
 
 class TestSynchronisation:
