@@ -265,7 +265,7 @@ function Work(props: {
                 </th>
                 <td class="num">
                   {count(row.count)}
-                  {row.count !== row.median_count && <span class="faint"> of {count(row.median_count)}</span>}
+                  {row.count !== row.median_count && <span class="faint"> vs {count(row.median_count)}</span>}
                 </td>
                 <td class="num" title={exact(row.ns)}>
                   {duration(row.ns)}
