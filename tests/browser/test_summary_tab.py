@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import re
@@ -357,6 +358,33 @@ def test_a_card_as_a_table_and_as_a_picture(open_page: Open, address: str) -> No
     assert picture[:8] == b"\x89PNG\r\n\x1a\n"
     assert len(picture) > 5000
     assert download.value.suggested_filename == "ranks-rank0-Step_time_distribution.png"
+
+
+def test_the_picture_of_a_chart_of_the_windows_height_holds_its_card(open_page: Open, address: str) -> None:
+    """The height of the bars is a share of the window's, which a picture does not have."""
+    page = open_ranks(open_page, address, tab="steps")
+    card = page.frame.get_by_test_id("step-bars-card")
+    card.get_by_test_id("card-menu").click()
+    with page.page.expect_download() as download:
+        page.frame.get_by_test_id("card-png").click()
+    picture = base64.b64encode(Path(download.value.path()).read_bytes()).decode()
+    at_the_end, wanted = card.evaluate(
+        """async (card, picture) => {
+          const image = new Image();
+          image.src = `data:image/png;base64,${picture}`;
+          await image.decode();
+          const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+          const ctx = canvas.getContext("2d");
+          const colour = () => [...ctx.getImageData(0, 0, 1, 1).data];
+          ctx.drawImage(image, -40, -(image.height - 40)); // 8 pixels into the card, where its padding is
+          const found = colour();
+          ctx.fillStyle = getComputedStyle(card).backgroundColor;
+          ctx.fillRect(0, 0, 1, 1);
+          return [found, colour()];
+        }""",
+        picture,
+    )
+    assert at_the_end == wanted
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -53,6 +53,9 @@ export const mayUseXla = computed(
   () => (shown.value.worker?.framework ?? summary.now.value.value?.worker.framework ?? "pytorch") !== "pytorch",
 );
 
+/** The rank of the worker, which the list of runs knows late, too; null where it has none. */
+export const rankShown = computed(() => shown.value.worker?.rank ?? summary.now.value.value?.worker.rank ?? null);
+
 /** Whether the worker talks to others. */
 export const communicates = computed(() => (summary.now.value.value?.worker.communication ?? null) !== null);
 

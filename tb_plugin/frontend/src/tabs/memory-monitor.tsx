@@ -48,7 +48,12 @@ function Curves({ answer }: { answer: ResourceCurves }): JSX.Element {
           key={name}
           title={`${name} over the whole run`}
           definition={DEFINITIONS.resources[name as keyof typeof DEFINITIONS.resources]}
-          basis={`From the resource monitor${answer.interval_ms ? `, every ${duration(answer.interval_ms * 1e6)}` : ""}. A click opens the moment in Resources.`}
+          basis={
+            <>
+              From the resource monitor{answer.interval_ms ? `, every ${duration(answer.interval_ms * 1e6)}` : ""}.
+              <span class="no-picture"> A click opens the moment in Resources.</span>
+            </>
+          }
           data={() => linesData(lines)}
           testId={`monitor-${slug(name)}`}
         >

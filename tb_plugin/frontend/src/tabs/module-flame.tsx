@@ -178,7 +178,7 @@ function Boxes({ root, cut }: { root: Flame; cut: number | null }): JSX.Element 
         {lit ? (
           <Told node={lit} root={root} parent={at} />
         ) : (
-          "Point at a box for its times; click one to fill the width with it."
+          <span class="no-picture">Point at a box for its times; click one to fill the width with it.</span>
         )}
         {!lit && hidden > 0 && ` ${plural(hidden, "box", "boxes")} too narrow to draw.`}
         {!lit && cut !== null && ` The capture has ${count(cut)} modules; not all are sent.`}

@@ -185,7 +185,7 @@ export const isLimit = (id: string) => /(_total|_limit)(\.|$)/.test(id);
 export function linesData(lines: readonly Line[]): CardData {
   const of = lines[0]?.unit ?? "number";
   const unit = of === "cores" || of === "per_s" ? "number" : of;
-  const each = of === "per_s" ? " a second" : "";
+  const each = of === "per_s" ? " a second" : of === "cores" ? ", cores" : "";
   return {
     columns: [
       { label: "Of", unit: "text" },

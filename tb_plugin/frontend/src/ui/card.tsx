@@ -3,7 +3,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { csv } from "../csv";
-import { shown } from "../data";
+import { rankShown, shown } from "../data";
 import { sentence } from "../resource";
 import { exactText, shownText } from "../table/cells";
 import { Mid } from "../table/mid";
@@ -145,8 +145,8 @@ export function csvOf(data: CardData): string {
 
 /** A name that tells run and rank, and what the file holds. */
 export function fileName(what: string, ending: string): string {
-  const { run, worker } = shown.peek();
-  const words = [run?.name ?? "run", worker?.rank != null ? `rank${worker.rank}` : "", what].filter(Boolean).join("-");
+  const rank = rankShown.peek();
+  const words = [shown.peek().run?.name ?? "run", rank !== null ? `rank${rank}` : "", what].filter(Boolean).join("-");
   return `${words.replace(/[^\w.-]+/g, "_").slice(0, 100)}.${ending}`;
 }
 

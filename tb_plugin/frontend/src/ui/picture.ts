@@ -12,6 +12,9 @@ function copyOf(element: HTMLElement): HTMLElement {
     image.style.cssText = canvas.style.cssText;
     image.style.width = `${canvases[i].clientWidth}px`;
     image.style.height = `${canvases[i].clientHeight}px`;
+    const box = canvas.parentElement;
+    // Heights in shares of the window would be of the picture's.
+    if (box && box !== copy) box.style.height = `${canvases[i].parentElement?.offsetHeight}px`;
     canvas.replaceWith(image);
   });
   copy.querySelectorAll(".no-picture").forEach((part) => part.remove());
@@ -22,16 +25,29 @@ function styles(): string {
   return [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules].map((rule) => rule.cssText)).join("\n");
 }
 
+/** What is left of the element without what belongs to no picture may be lower than the element. */
+function heightOf(copy: HTMLElement, element: HTMLElement, width: number): number {
+  const style = copy.style.cssText;
+  copy.style.cssText += `;position:absolute;visibility:hidden;height:auto;width:${width}px`;
+  element.after(copy);
+  const { height } = copy.getBoundingClientRect();
+  copy.remove();
+  copy.style.cssText = style;
+  return height;
+}
+
 /** An element of the page as a canvas, twice as fine as the screen at least. */
 export async function pictureOf(element: HTMLElement): Promise<HTMLCanvasElement> {
-  const { width, height } = element.getBoundingClientRect();
+  const copy = copyOf(element);
+  const { width } = element.getBoundingClientRect();
+  const height = heightOf(copy, element, width);
   const size = { w: Math.ceil(width) + 2 * MARGIN, h: Math.ceil(height) + 2 * MARGIN };
   const body = document.createElementNS("http://www.w3.org/1999/xhtml", "div") as HTMLElement;
   const computed = getComputedStyle(document.body);
   body.style.cssText = `width:${size.w}px;height:${size.h}px;padding:${MARGIN}px;font-family:${computed.fontFamily};font-size:${computed.fontSize};line-height:${computed.lineHeight};color:${computed.color};background:${computed.backgroundColor};font-variant-numeric:tabular-nums`;
   const sheet = body.appendChild(document.createElement("style"));
   sheet.textContent = styles();
-  body.appendChild(copyOf(element)).style.width = `${Math.ceil(width)}px`;
+  body.appendChild(copy).style.width = `${Math.ceil(width)}px`;
   // The theme is an attribute of the root, which the SVG is here.
   const theme = document.documentElement.dataset.theme ?? "light";
   const markup = new XMLSerializer().serializeToString(body);

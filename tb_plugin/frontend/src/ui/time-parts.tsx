@@ -332,7 +332,7 @@ function Where({ desk, strips }: { desk: TimeDesk; strips: StripsAnswer }): JSX.
   return (
     <p class="time-where" data-testid="time-where">
       {at === null ? (
-        <span class="faint">
+        <span class="faint no-picture">
           Numbers are the latest: point at a chart for others, drag to zoom, click to choose a moment.
         </span>
       ) : (
