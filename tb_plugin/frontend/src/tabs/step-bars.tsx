@@ -14,11 +14,11 @@ import { nameOf, type Part } from "./step-parts";
 /** The bars in numbers: each a step, or the mean of several. */
 export function barsData(bars: BarsAnswer, parts: readonly Part[], share: boolean): CardData {
   const name = (ids: BarsAnswer["id"], labels: BarsAnswer["label"], places: number[], i: number) =>
-    nameOf(ids[i], labels[i], places[i]);
+    ids[i] ?? nameOf(null, labels[i], places[i]);
   return {
     columns: [
-      { label: "First step", unit: "text" },
-      { label: "Last step", unit: "text" },
+      { label: "First step", unit: "id" },
+      { label: "Last step", unit: "id" },
       {
         label: "Steps",
         unit: "count",
