@@ -33,7 +33,7 @@ def ranks(summary: dict[str, Any], everyone: bool = False) -> list[str]:
                 "-" if r["delta_ns"] is None else _signed(r["delta_ns"]),
                 f"{r['slowest']:,}",
                 "-" if busy[r["worker"]] is None else fmt.percent(busy[r["worker"]]),
-                "-" if excess is None else f"{excess['part']} {_signed(excess['ns'])}",
+                f"{excess['part']} {_signed(excess['ns'])}" if excess and (r["delta_ns"] or 0) > 0 else "-",
             ]
         )
     lines = [f"  {line}" for line in _sentences(across)] + fmt.table(table, right=(1, 2, 3, 4, 5, 6))
@@ -52,7 +52,8 @@ def _sentences(across: dict[str, Any]) -> list[str]:
             f"more than the mean of all, over {fmt.count(found['steps'], 'step')}"
         )
     elif across["steps"]:
-        told.append("no two workers measured the same step: only the means of each stand beside each other")
+        parts = "the parts of " if found["measure"] == "own" else ""
+        told.append(f"no two workers measured {parts}the same step: only the means of each stand beside each other")
     early = [fmt.name(r["worker"], 48) for r in across["ranks"] if r["ends_early"]]
     if early:
         named = ", ".join(early[:_NAMED]) + (", ..." if len(early) > _NAMED else "")

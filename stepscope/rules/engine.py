@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stepscope.report import format as fmt
 from stepscope.rules.case import Case
 from stepscope.rules.confidence import judged, judged_of_run
 from stepscope.rules.finding import CONFIDENCES, SEVERITIES, Finding
@@ -85,14 +86,19 @@ def _importance(finding: Finding) -> tuple[int, float, int]:
 
 
 def _told_once(same: list[Finding]) -> Finding:
-    """The worst of several workers' findings, with the names of all that have one."""
-    worst = max(same, key=_importance)
+    """The worst of several workers' findings, with the names of all that have one. Where a file ends early, what is
+    cut off looks like idle time: such a worker is told of only where no other has the finding."""
+    whole = [f for f in same if "truncated" not in f.weakened_by] or same
+    worst = max(whole, key=_importance)
     if len(same) == 1:
         return worst
+    cut = len(same) - len(whole)
+    early = [f"Not told here: {fmt.count(cut, 'more worker')} of which the file ends early."] if cut else []
     names = [name for finding in [worst, *(f for f in same if f is not worst)] for name in finding.workers]
     return replace(
         worst,
-        message=f"{worst.message[:-1]} (the worst of {len(same)} workers).",
+        message=f"{worst.message[:-1]} (the worst of {len(whole)} workers)." if len(whole) > 1 else worst.message,
+        counter_evidence=[*worst.counter_evidence, *early],
         workers=names[:MAX_WORKERS],
         more_workers=max(0, len(names) - MAX_WORKERS),
     )

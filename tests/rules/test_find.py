@@ -54,6 +54,15 @@ class TestOrder:
         assert told.workers == ["w1", "w0", "w2"]
         assert told.message == "a is slow (the worst of 3 workers)."
 
+    def test_the_worst_is_none_whose_file_ends_early(self):
+        cut = finding("a", gain=0.9, workers=["cut"], weakened_by=["truncated"])
+        (told,) = of_run([[cut], *([finding("a", gain=g, workers=[f"w{g}"])] for g in (0.1, 0.2))], None)
+        assert (told.gain.ratio, told.workers) == (0.2, ["w0.2", "cut", "w0.1"])
+        assert told.message == "a is slow (the worst of 2 workers)."
+        assert told.counter_evidence == ["Not told here: 1 more worker of which the file ends early."]
+        (alone,) = of_run([[cut]], None)
+        assert (alone.gain.ratio, list(alone.counter_evidence)) == (0.9, [])
+
     def test_of_many_workers_few_are_named(self):
         (told,) = of_run([[finding("a", workers=[f"w{i}"])] for i in range(512)], None)
         assert len(told.workers) + told.more_workers == 512

@@ -55,7 +55,7 @@ function Comparison({ run }: { run: RunSummary }): JSX.Element {
         <p>
           {run.coverage.steps === 0
             ? "No worker has a step: there is nothing to compare."
-            : `No two workers measured ${ranks.ends_early.includes(true) ? "the parts of " : ""}the same step: only the means of each stand beside each other.`}
+            : `No two workers measured ${found?.measure === "own" ? "the parts of " : ""}the same step: only the means of each stand beside each other.`}
         </p>
         <EndEarly ranks={ranks} />
       </div>
