@@ -143,7 +143,7 @@ export function rankName(ranks: Pick<Ranks, "rank" | "worker">, i: number): stri
 
 /** How a stretch of steps is called on an axis. */
 export function stretchTick(steps: RunSteps, i: number): string {
-  return (steps.first_id[i] + (steps.aligned_by === "id" ? 0 : 1)).toLocaleString("en-US");
+  return String(steps.first_id[i] + (steps.aligned_by === "id" ? 0 : 1));
 }
 
 /** "step 7" or "steps 7 to 9"; steps without numbers are counted from 1. */

@@ -32,7 +32,7 @@ export function stepName(
   at: number,
 ): string {
   const id = steps.id[at];
-  return id != null ? id.toLocaleString("en-US") : (steps.label[at] ?? `#${(steps.index?.[at] ?? at) + 1}`);
+  return id != null ? String(id) : (steps.label[at] ?? `#${(steps.index?.[at] ?? at) + 1}`);
 }
 
 /** The parts of a sum over steps, those above 0, in drawing order. Nulls were not measured. */

@@ -20,7 +20,7 @@ test("parts of a sum: what was not measured is no part, and neither is 0", () =>
 
 test("a step without a number is called by its marker, else by its place", () => {
   const steps = { id: [2310], label: ["step 2310"] };
-  assert.equal(stepName(steps, 0), "2,310");
+  assert.equal(stepName(steps, 0), "2310");
   assert.equal(stepName({ ...steps, id: [null] }, 0), "step 2310");
   assert.equal(stepName({ ...steps, id: [null], label: [null] }, 0), "#1");
   assert.equal(stepName({ id: [null], label: [null], index: [40] }, 0), "#41");

@@ -193,7 +193,7 @@ function Occurrence(props: {
 function Context({ slice }: { slice: SliceAnswer }): JSX.Element {
   return (
     <>
-      {slice.step !== null && slice.step >= 0 && <Pair label="Step" value={count(slice.step)} />}
+      {slice.step !== null && slice.step >= 0 && <Pair label="Step" value={String(slice.step)} />}
       <Pair label="Lane" value={slice.lane_name} />
       {slice.operator && slice.operator.row !== slice.row && (
         <Pair label="Operator" value={slice.operator.name} testId="occurrence-operator" />

@@ -38,5 +38,5 @@ export function partsOf(by: By, theme: Theme): Part[] {
 
 /** What a step is called: its own number, else its marker, else its place. */
 export function nameOf(id: number | null, label: string | null, index: number): string {
-  return id !== null ? id.toLocaleString("en-US") : (label ?? `#${index + 1}`);
+  return id !== null ? String(id) : (label ?? `#${index + 1}`);
 }

@@ -6,7 +6,7 @@ import type { Chosen, StepsPage } from "../dashboard/requests";
 import { StepPages } from "../dashboard/step-pages";
 import { freshness, key } from "../data";
 import { DEFINITIONS, NOT_MEASURED } from "../definitions";
-import { count, exact, milliseconds } from "../format";
+import { exact, milliseconds } from "../format";
 import { ROW_HEIGHT, Table, type Column, type Sort } from "../ui/table";
 import type { By, Part } from "./step-parts";
 
@@ -90,7 +90,6 @@ function columnsOf(pages: StepPages, by: By, parts: readonly Part[]): Column[] {
       width: 84,
       numeric: true,
       value: (row) => read(row, (page, i) => page.id[i]),
-      cell: (row) => count(read(row, (page, i) => page.id[i])),
       hint: (row) => read(row, (page, i) => page.label[i]) ?? "",
     },
     {

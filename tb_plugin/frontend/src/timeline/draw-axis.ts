@@ -76,7 +76,7 @@ function drawStepMarks(ctx: CanvasRenderingContext2D, scene: Scene, colors: Ink)
     ctx.globalAlpha = 0.6;
     ctx.fillRect(x, RULER_HEIGHT, 1, STEPS_HEIGHT - 1);
     ctx.globalAlpha = 1;
-    ctx.fillText(number.toLocaleString("en-US"), x + 4, RULER_HEIGHT + STEPS_HEIGHT / 2);
+    ctx.fillText(String(number), x + 4, RULER_HEIGHT + STEPS_HEIGHT / 2);
   }
 }
 

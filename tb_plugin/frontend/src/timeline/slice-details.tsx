@@ -44,7 +44,7 @@ export function SliceDetails({ slice }: { slice: SliceAnswer }): JSX.Element {
           {of === null && <Pair label="Start" value={duration(start)} more={exact(start)} />}
           <Pair label="At" value={clock(BigInt(slice.origin_ns) + BigInt(Math.round(slice.start)))} />
           <Pair label="Lane" value={(of === null && lanePath(timeline.tree.value, slice.lane)) || slice.lane_name} />
-          {slice.step !== null && slice.step >= 0 && <Pair label="Step" value={count(slice.step)} />}
+          {slice.step !== null && slice.step >= 0 && <Pair label="Step" value={String(slice.step)} />}
           {slice.operator && slice.operator.row !== slice.row && (
             <div>
               <dt>Operator</dt>
