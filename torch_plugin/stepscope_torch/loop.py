@@ -103,7 +103,7 @@ class Loop:
         self._sampled = False
         self._sample_start = 0
         recorder.sources.append(self._regular_steps)
-        # A backward runs in C++ without Python's lock: a write then delays no step.
+        # A backward runs in C++ and needs Python's lock for moments only: a write then delays a step least.
         self.marks.awaited = BACKWARD_BEGIN
         recorder.quiet_moment = self.marks.wait
 
