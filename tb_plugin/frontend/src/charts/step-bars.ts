@@ -203,7 +203,7 @@ function drawNames(
     const round = Math.ceil(numberOf(bars, i) / every) * every;
     if (sparse && round > lastNumberOf(bars, i)) continue;
     const number = sparse ? round : bars.id[i];
-    const text = number !== null ? number.toLocaleString("en-US") : (bars.label[i] ?? `#${bars.first[i] + 1}`);
+    const text = number !== null ? String(number) : (bars.label[i] ?? `#${bars.first[i] + 1}`);
     const size = ctx.measureText(text).width;
     const at = pixelOf(bars.begin + i * bars.width, width, view) + Math.max(0, (slot - size) / 2);
     if (at < free || at + size > width || at < AXIS_LEFT) continue;

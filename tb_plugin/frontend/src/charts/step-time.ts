@@ -60,7 +60,7 @@ export function stepTimeOption(steps: OverviewAnswer, theme: Theme, top: number 
         color: colors.faint,
         fontSize: 11,
         hideOverlap: true,
-        formatter: (x: number) => (Number.isInteger(x) ? x.toLocaleString("en-US") : ""),
+        formatter: (x: number) => (Number.isInteger(x) ? String(x) : ""),
       },
     }),
     yAxis: axis(theme, {
