@@ -12,6 +12,7 @@ from stepscope.summary import analyse_worker, summarize, summarize_worker
 from stepscope.summary import worker as module
 from tests.analysis.table import Table
 from tests.builders import T0_NS, TraceBuilder
+from tests.recorded import RecordedRun
 
 MS = 1_000_000
 
@@ -276,3 +277,15 @@ def test_a_window_without_events(tmp_path):
     (worker,) = summarize(open_run(tmp_path / "exp"))["workers"]
     assert worker["coverage"]["windows"] == 1
     assert worker["coverage"]["first_ns"] == T0_NS
+
+
+def test_a_step_that_the_hook_saw_stays_its_own_where_the_marker_of_a_window_reaches_far_behind_it(tmp_path):
+    """In a loop that marks its steps itself, what follows a step belongs to the marker alone."""
+    run = RecordedRun(tmp_path / "run")
+    for i in range(3):
+        run.step(i, 1000 * i, 100, forward=(1000 * i, 80))
+    run.window(TraceBuilder().step(1, 990, 900).op("aten::mm", 1010, 20)).end()
+    (worker,) = summarize(open_run(tmp_path / "run"))["workers"]
+    assert [(s["id"], s["duration_ns"], s["phase_ns"]["forward"]) for s in worker["steps"]] == [
+        (i, 100_000, 80_000) for i in range(3)
+    ]

@@ -102,8 +102,9 @@ def find_steps(live: Events, capture: Capture, links: Links) -> Steps:
     """The steps of one worker.
 
     Markers are STEP rows of host lanes; a copy of a marker on a device lane is none. Where the always-on
-    stream has steps they win, and a marker of a deep window that lies mostly inside them is a copy. A marker
-    inside another one is left out, so that the outermost counts.
+    stream has steps they win, and a marker of a deep window is a copy that lies mostly inside them, or around one of
+    the same number: a loop may do much between its steps. A marker inside another one is left out, so that the
+    outermost counts.
 
     Args:
         live: the always-on stream, empty for an imported file.
@@ -122,6 +123,7 @@ def find_steps(live: Events, capture: Capture, links: Links) -> Steps:
         seen = intervals.union(always_on.start_ns, always_on.end_ns)
         shared = intervals.length_within(seen, markers.start_ns, markers.end_ns)
         copy = shared * 2 >= markers.end_ns - markers.start_ns
+        copy |= _bears_number_of(always_on, markers)
         always_on = _covered_by_window(always_on, capture)
         markers, _ = _outermost(always_on.join(markers.take(~copy)))
         nested = nested_live
@@ -201,6 +203,17 @@ def _covered_by_window(markers: _Markers, capture: Capture) -> _Markers:
     for i, (low, high) in enumerate(capture.extent_ns.tolist()):
         window[(markers.start_ns + slack >= low) & (markers.end_ns - slack <= high)] = i
     return replace(markers, window=window)
+
+
+def _bears_number_of(always_on: _Markers, markers: _Markers) -> np.ndarray:
+    """Which of ``markers`` hold an end of a step of the always-on stream that has their number."""
+    same = np.zeros(len(markers.id), bool)
+    for at_ns in (always_on.start_ns, always_on.end_ns - 1):
+        held = _step_at(markers, at_ns)
+        known = (held != NONE) & (always_on.id != NONE)
+        known[known] = markers.id[held[known]] == always_on.id[known]
+        same[held[known]] = True
+    return same
 
 
 def _step_at(markers: _Markers, at_ns: np.ndarray) -> np.ndarray:

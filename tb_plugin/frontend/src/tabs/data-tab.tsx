@@ -130,13 +130,13 @@ function Captured({ data }: { data: DataAnswer }): JSX.Element {
               >
                 Begin
               </th>
-              <th scope="col" class="num">
+              <th scope="col" class="num" title="From its beginning to its end.">
                 Length
               </th>
               <th scope="col" title="Whole steps in it.">
                 Steps
               </th>
-              <th scope="col" class="num">
+              <th scope="col" class="num" title="Rows recorded in it, of all kinds.">
                 Events
               </th>
               <th scope="col">

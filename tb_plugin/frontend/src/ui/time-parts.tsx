@@ -205,7 +205,13 @@ function Legend({ desk, lines }: { desk: TimeDesk; lines: readonly Line[] }): JS
             <span class={`swatch${line.limit ? " dashed" : ""}`} style={{ "--series": line.color }} />
             <bdi>{line.name}</bdi>
             {line.limit && !drawn && <span class="faint">(above the axis)</span>}
-            <b>
+            <b
+              title={
+                i < 0
+                  ? "Not sampled there."
+                  : `Mean of the samples that the point at ${duration(Math.round(line.t[i]))} stands for; in brackets the lowest and the highest of several.`
+              }
+            >
               {valueText(line.value[i], line.unit)}
               {band}
             </b>
