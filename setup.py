@@ -137,7 +137,9 @@ EXTENSIONS = [
 ]
 if HAS_GIL:  # what it does is indivisible by the GIL alone
     EXTENSIONS.append(
-        extension("stepscope._hot", [f"stepscope/native/{name}.cpp" for name in ("marks", "module", "regions")])
+        extension(
+            "stepscope._hot", [f"stepscope/native/{name}.cpp" for name in ("marks", "module", "planes", "regions")]
+        )
     )
 TORCH = ["torch>=2.4"]
 TENSORFLOW = ["tensorflow>=2.16"]

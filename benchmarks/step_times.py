@@ -83,12 +83,15 @@ def beside_the_writer(name: str, built: tuple[nn.Module, torch.Tensor], rounds: 
                     profiler.start()
                 times = block(model, batch, optimizer, seconds)
                 profiler.stop()
-                figures[variant].append(np.percentile(times, (50, 99), axis=0) / 1000)
+                waits = times[:, 0] - times[:, 1]
+                figures[variant].append(np.percentile(np.column_stack((times, waits)), (50, 99), axis=0) / 1000)
     usual = np.median(figures["without"], axis=0)
     for row, percentile in enumerate(("median", "p99")):
         for column, clock in enumerate(("wall", "CPU")):
             told = ", ".join(f"{variant} {ratio(figures, variant, row, column)}" for variant in ("with", "control"))
             print(f"{name}, {clock} {percentile}: {usual[row, column]:.0f} us; {told} (limit {LIMIT})")
+    waits = ", ".join(f"{variant} {np.median(figures[variant], axis=0)[1, 2]:.0f} us" for variant in VARIANTS)
+    print(f"{name}, p99 of the time in which a step did not run: {waits}")
 
 
 def ratio(figures: dict[str, list[np.ndarray]], variant: str, row: int, column: int) -> str:

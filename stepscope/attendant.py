@@ -56,6 +56,7 @@ def attend(recorder: Recorder, hook: Hook, flight_plan: FlightPlan | None, budge
     watch = Watch(recorder, hook.activity, hook.thread)
     overhead = OverheadBudget(recorder, budget, hook.features, hook.hook_ns, hook.shed)
     recorder.observers += [flight.observe, overhead.observe]
-    recorder.each_round += [control.poll, watch.look, flight.look, overhead.look]
+    recorder.each_write.append(control.poll)
+    recorder.each_round += [watch.look, flight.look, overhead.look]
     recorder.at_end += [flight.look, control.close, watch.close]
     return flight

@@ -7,9 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from stepscope.live_columns import Columns
+from stepscope.live_columns import Written
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 
@@ -57,11 +55,11 @@ class OverheadBudget:
         self._latest_step = 0
         self._given_up: list[dict[str, Any]] = []
 
-    def observe(self, spans: Columns) -> None:
-        """Spans as the recorder writes them."""
-        self._rows += len(spans)
-        self._annotations += int(np.count_nonzero(spans.of_kind(Kind.ANNOTATION)))
-        numbers = spans.step[spans.of_kind(Kind.STEP)]
+    def observe(self, written: Written) -> None:
+        """What the recorder writes."""
+        self._rows += written.rows
+        self._annotations += written.count(Kind.ANNOTATION)
+        numbers, _ = written.steps
         if len(numbers):
             self._steps += len(numbers)
             self._latest_step = int(numbers[-1])

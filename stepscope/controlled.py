@@ -119,7 +119,7 @@ class Control:
                 self._late.add(request_id)
                 self._respond(request_id, Response("", ACCEPTED, capture.lateness, first_step=capture.begins_at))
         try:
-            changed_ns = self._folder.stat().st_mtime_ns
+            changed_ns = os.stat(self._folder).st_mtime_ns
         except OSError:
             return
         # Two changes within the file system's clock tick look like one: a young folder is read once more.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from stepscope.controlled import Capture
 from stepscope.errors import StepscopeError
-from stepscope.live_columns import Columns
+from stepscope.live_columns import Written
 from stepscope.recorder import Recorder
 from stepscope.report import format as fmt
 from stepscope.schema import Kind
@@ -93,7 +92,7 @@ class FlightRecorder:
         self._asked_all_ns: int | None = None  # when it last did
         self._now_ns = now_ns
         self._began_ns = now_ns()
-        self._history: deque[int] = deque(maxlen=HISTORY)
+        self._history = np.empty(0, np.int64)
         self._taken = 0
         self._capture: Capture | None = None  # the one under way
         self._rest = 0  # steps that are still not looked at
@@ -105,24 +104,22 @@ class FlightRecorder:
         if not math.isfinite(value) and self._bad_loss is None:
             self._bad_loss = {"why": "loss_not_finite", "step": step, "value": str(float(value))}
 
-    def observe(self, spans: Columns) -> None:
-        """Spans as the recorder writes them."""
-        is_step = spans.of_kind(Kind.STEP)
-        if spans.args is not None:  # it tells that a step is not complete
-            is_step &= spans.args == None  # noqa: E711  element by element
-        steps = list(zip(spans.dur_ns[is_step].tolist(), spans.step[is_step].tolist(), strict=True))
-        if self._capture is not None or np.any(spans.of_kind(Kind.OVERHEAD)):
+    def observe(self, written: Written) -> None:
+        """What the recorder writes."""
+        if self._capture is not None or written.count(Kind.OVERHEAD):
             self._rest = REST_STEPS
             return
+        number, dur_ns = written.steps
         if self._rest:
-            rested = min(self._rest, len(steps))
+            rested = min(self._rest, len(number))
             self._rest -= rested
-            steps = steps[rested:]
-        if not steps:
+            number, dur_ns = number[rested:], dur_ns[rested:]
+        if not len(number):
             return
         if self._plan is not None and len(self._history) >= LEAST_HISTORY:
-            self._judge(max(steps))
-        self._history.extend(dur for dur, _ in steps)
+            slowest = int(dur_ns.argmax())
+            self._judge(int(dur_ns[slowest]), int(number[slowest]))
+        self._history = np.concatenate((self._history, dur_ns))[-HISTORY:]
 
     def look(self) -> None:
         """After each write."""
@@ -135,9 +132,10 @@ class FlightRecorder:
             self._recorder.note("loss_not_finite", sentence(self._bad_loss))
             self._open(self._bad_loss)
 
-    def _judge(self, slowest: tuple[int, int]) -> None:
-        dur_ns, step = slowest
-        history = np.fromiter(self._history, np.int64, len(self._history))
+    def _judge(self, dur_ns: int, step: int) -> None:
+        history = self._history
+        if dur_ns <= history.min() + LEAST_EXCESS_NS:  # the median is no less: the common case, told at once
+            return
         usual_ns = int(np.median(history))
         if dur_ns <= max(np.quantile(history, QUANTILE), TIMES_MEDIAN * usual_ns, usual_ns + LEAST_EXCESS_NS):
             return
@@ -157,7 +155,7 @@ class FlightRecorder:
         now_ns = self._now_ns()
         if self._asked_all_ns is not None and now_ns - self._asked_all_ns < ANSWERED_NS:
             return
-        usual_ns = int(np.median(self._history)) if self._history else 0
+        usual_ns = int(np.median(self._history)) if len(self._history) else 0
         if self._ask_all is not None and self._ask_all(reason, self._plan.steps, usual_ns):
             self._asked_all_ns = now_ns
         else:

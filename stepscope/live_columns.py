@@ -1,15 +1,17 @@
-"""The spans of one write of the recorder, as columns: what a source makes of what it kept, put in one order."""
+"""What one write of the recorder holds: the spans that were told, as columns in one order, and steps that are alike."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from stepscope.schema import Kind
+from stepscope.store import blocks
+from stepscope.store.blocks import AlikeSteps
 
 
 class Names:
@@ -94,15 +96,67 @@ def of_regions(texts: Sequence[object], numbers: bytes, names: Names) -> Columns
     return Columns(kinds, names.codes(texts), start, dur, step, tid, np.maximum.accumulate(start + dur))
 
 
-def live_table(columns: Columns, names: Names, offset_ns: int) -> dict[str, pa.Array]:
-    """As LIVE_SCHEMA has them, with ``offset_ns`` from the clock of the hooks to Unix; names as a dictionary."""
-    args = pa.nulls(len(columns), pa.utf8()) if columns.args is None else pa.array(columns.args.tolist(), pa.utf8())
-    return {
-        "kind": pa.array(columns.kind),
-        "name": pa.DictionaryArray.from_arrays(pa.array(columns.name), pa.array(names.texts(), pa.utf8())),
-        "ts_ns": pa.array(columns.start_ns + offset_ns),
-        "dur_ns": pa.array(columns.dur_ns),
-        "step": pa.array(columns.step),
-        "tid": pa.array(columns.tid),
-        "args": args,
-    }
+@dataclass
+class Written:
+    """What one write holds; for whoever looks on, too."""
+
+    spans: Columns | None
+    alike: Sequence[AlikeSteps] = ()
+
+    @property
+    def rows(self) -> int:
+        return (0 if self.spans is None else len(self.spans)) + sum(steps.rows for steps in self.alike)
+
+    def count(self, kind: Kind) -> int:
+        """How many spans are of a kind that is neither steps nor phases."""
+        return 0 if self.spans is None else int(np.count_nonzero(self.spans.of_kind(kind)))
+
+    @cached_property
+    def steps(self) -> tuple[np.ndarray, np.ndarray]:
+        """Number and duration (ns) of each step of which all was seen."""
+        parts = [(s.numbers, s.dur_ns) for s in self.alike]
+        if self.spans is not None:
+            spans, is_whole = self.spans, self.spans.of_kind(Kind.STEP)
+            if spans.args is not None:  # they tell that a step is not complete
+                is_whole &= spans.args == None  # noqa: E711  element by element
+            parts.insert(0, (spans.step[is_whole], spans.dur_ns[is_whole]))
+        if len(parts) == 1:
+            return parts[0]
+        number, dur_ns = zip(*parts, strict=True)
+        return np.concatenate(number), np.concatenate(dur_ns)
+
+    def tids(self) -> set[int]:
+        """The threads that any of it ran on."""
+        return {steps.tid for steps in self.alike} | set(() if self.spans is None else self.spans.tid.tolist())
+
+    def without_phases_from(self, step: int) -> Written:
+        """Without the phases of this step and the later ones."""
+        spans = self.spans
+        if spans is not None:
+            spans = spans.take(~spans.of_kind(Kind.PHASE) | (spans.step < step))
+        return Written(spans, [part for steps in self.alike for part in _phases_until(steps, step)])
+
+    def block(self, names: Names, offset_ns: int) -> bytes:
+        """As it is stored, with ``offset_ns`` from the clock of the hooks to Unix."""
+        spans = self.spans
+        if spans is None:
+            return blocks.encode(None, [], None, self.alike, offset_ns)
+        columns = {"kind": spans.kind, "name": spans.name, "ts_ns": spans.start_ns, "dur_ns": spans.dur_ns}
+        columns |= {"step": spans.step, "tid": spans.tid}
+        args = None if spans.args is None else spans.args.tolist()
+        return blocks.encode(columns, names.texts(), args, self.alike, offset_ns)
+
+
+def _phases_until(steps: AlikeSteps, end: int) -> Iterator[AlikeSteps]:
+    is_before = steps.numbers < end
+    for phases, which, marks in ((steps.phases, is_before, slice(None)), ((), ~is_before, [0, -1])):
+        times = steps.times[which][:, marks]
+        if len(times):
+            yield AlikeSteps(steps.tid, phases, _runs(steps.numbers[which]), times.shape[1], times.tobytes())
+
+
+def _runs(numbers: np.ndarray) -> list[tuple[int, int]]:
+    """First and count of those that follow one another."""
+    begins = np.flatnonzero(np.diff(numbers, prepend=numbers[:1] - 2) != 1)
+    counts = np.diff(begins, append=len(numbers))
+    return list(zip(numbers[begins].tolist(), counts.tolist(), strict=True))

@@ -23,11 +23,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from stepscope.clock import Clock
 from stepscope.hot import extension
-from stepscope.live_columns import Columns, Names, live_table, merged, of_regions, of_rows
+from stepscope.live_columns import AlikeSteps, Columns, Names, Written, merged, of_regions, of_rows
 from stepscope.schema import LIVE_SCHEMA, NONE, SCHEMA_VERSION, Kind
 from stepscope.store import RunFolder, StreamWriter, WorkerFolder
 from stepscope.told import Told
@@ -38,6 +36,9 @@ log = logging.getLogger("stepscope")
 FLUSH_S = 0.7
 #: Seconds that a write waits for a moment in which the training does not need Python's lock.
 QUIET_S = 0.1
+#: Writes with alike steps after which the observers are told of them: while Python's lock is kept a step waits, and of
+#: steps of 7 to 70 ms each write meets one in a hundred.
+LOOK_EVERY = 4
 #: Spans held in memory while the disk does not answer; about 200 MB. Later ones are dropped and counted.
 MAX_PENDING = 1_000_000
 
@@ -113,11 +114,13 @@ class Recorder:
         # (kind, name, start_ns, dur_ns, step, tid, args), or what makes such rows: (function, its args, tid)
         self._pending: deque[tuple[Any, ...]] = deque()
         #: Called on the writer thread after each write; one that raises is left out from then on.
+        self.each_write: list[Callable[[], None]] = []
+        #: Likewise, but only after each ``LOOK_EVERY`` writes where steps are alike.
         self.each_round: list[Callable[[], None]] = []
-        #: Called with the spans of each write; else like the former.
-        self.observers: list[Callable[[Columns], None]] = []
-        #: Called on the writer thread at each write: what they kept since the last one.
-        self.sources: list[Callable[[Names], list[Columns]]] = []
+        #: Called before these with what each write since then held.
+        self.observers: list[Callable[[Written], None]] = []
+        #: Called on the writer thread at each write: the steps that they kept since the last one.
+        self.sources: list[Callable[[], list[AlikeSteps]]] = []
         #: Where annotations go if the extension is there, which puts them in by itself; else they come as spans.
         self.regions: Any = None if extension is None else extension.Spans()
         if self.regions is not None:
@@ -126,6 +129,7 @@ class Recorder:
         self.quiet_moment: Callable[[float], object] | None = None
         #: Called on the writer thread before ``stop`` closes the files.
         self.at_end: list[Callable[[], None]] = []
+        self._unseen: list[Written] = []  # writes of which the observers have not been told
         self._dropped = 0
         self.writer_ns = 0  # CPU time of the writer thread so far
         #: From this step on phases are thrown away: the steps alone are kept.
@@ -277,16 +281,21 @@ class Recorder:
     # -- the writer thread -------------------------------------------------------------------------
 
     def _flush_loop(self) -> None:
+        due = time.monotonic() + FLUSH_S
         while True:
-            if not self._wake.wait(FLUSH_S) and self.quiet_moment is not None:
-                self.quiet_moment(QUIET_S)
+            self._wait_until(due)
             self._wake.clear()
             if self._ending:
                 break
+            due = time.monotonic() + FLUSH_S
             flushed = [self._flushed.popleft() for _ in range(len(self._flushed))]
             began = time.perf_counter_ns()
             self._flush()
-            self._call_each(self.each_round)
+            self._call_each(self.each_write)
+            if flushed or self._is_look_due():
+                if not flushed:
+                    self._wait_until(0.0)
+                self._look()
             self._tell_stall(time.perf_counter_ns() - began)
             if self._told.is_unsaid:
                 self._say_why()
@@ -294,6 +303,7 @@ class Recorder:
                 waiting.set()
             if self._stopping:
                 self._flush()
+                self._look()
                 self._end()
                 return
         for call in self.at_end:
@@ -302,21 +312,45 @@ class Recorder:
             except Exception as error:
                 self.note("hook_failed", f"A part could not end properly: {error!r}")
         self._flush()
+        self._observe()
         self._end()
+
+    def _wait_until(self, due: float) -> None:
+        """Until then, and for a quiet moment; not for that where something is waited for."""
+        if not self._wake.wait(max(0.0, due - time.monotonic())) and self.quiet_moment is not None:
+            self.quiet_moment(QUIET_S)
 
     def _flush(self) -> None:
         if not self.enabled or self._writer is None:
             return
-        began = time.thread_time_ns()
         try:
             if self.clock.check():
                 self.note("clock_step", "The wall clock was set during the run; times before and after differ.")
             self._drain(self._writer)
-            if self._told.is_new:
+        except Exception as error:
+            self._give_up("stopped recording", error)
+        self.writer_ns = time.thread_time_ns()
+
+    def _is_look_due(self) -> bool:
+        """No alike steps came, or they have waited long enough, or worker.json is to be written."""
+        unseen = self._unseen
+        return not unseen or not unseen[-1].alike or len(unseen) >= LOOK_EVERY or self._told.is_new
+
+    def _look(self) -> None:
+        self._observe()
+        self._call_each(self.each_round)
+        try:
+            if self.enabled and self._told.is_new:
                 self._write_meta()
         except Exception as error:
             self._give_up("stopped recording", error)
-        self.writer_ns += time.thread_time_ns() - began
+        self.writer_ns = time.thread_time_ns()
+
+    def _observe(self) -> None:
+        unseen, self._unseen = self._unseen, []
+        for written in unseen:
+            self._call_each(self.observers, written)
+            self._told.name_threads(written.tids())
 
     def _tell_stall(self, took_ns: int) -> None:
         if took_ns >= STALLED_NS:
@@ -336,14 +370,13 @@ class Recorder:
 
     def _drain(self, writer: StreamWriter) -> None:
         names = Names()
-        spans = merged([*self._pending_spans(names), *(part for source in self.sources for part in source(names))])
-        if spans is not None and self.steps_only_from is not None:
-            spans = spans.take(~spans.of_kind(Kind.PHASE) | (spans.step < self.steps_only_from))
-        if not spans:
-            return
-        self._call_each(self.observers, spans)
-        self._told.name_threads(np.unique(spans.tid).tolist())
-        writer.append(live_table(spans, names, self.clock.offset_ns))
+        spans = merged(self._pending_spans(names))
+        written = Written(spans, [steps for source in self.sources for steps in source()])
+        if self.steps_only_from is not None:
+            written = written.without_phases_from(self.steps_only_from)
+        if written.rows:
+            writer.append_block(written.block(names, self.clock.offset_ns))
+            self._unseen.append(written)
 
     def _pending_spans(self, names: Names) -> list[Columns]:
         rows = []

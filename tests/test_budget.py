@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from stepscope.budget import PERIOD_NS, OverheadBudget
-from stepscope.live_columns import Names, of_rows
+from stepscope.live_columns import Names, Written, of_rows
 from stepscope.recorder import Recorder
 from stepscope.schema import LIVE_SCHEMA, Kind
 from stepscope.store import read_stream
@@ -15,7 +15,7 @@ from stepscope.store import read_stream
 
 def spans(kind, name, count=1, step=0):
     """So many spans of one kind, with step numbers from ``step`` on."""
-    return of_rows([(int(kind), name, i, 1, step + i, 1, None) for i in range(count)], Names())
+    return Written(of_rows([(int(kind), name, i, 1, step + i, 1, None) for i in range(count)], Names()))
 
 
 class Budget:

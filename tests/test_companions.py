@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
 from stepscope.companions import Companions
@@ -55,7 +56,7 @@ def job(tmp_path):
 def test_all_workers_take_the_same_steps_whoever_asks(job, tmp_path):
     workers = [job(rank) for rank in range(3)]
     for worker in workers[1:]:  # a slow step of one is a slow step of all that wait for it
-        worker.flight._history.extend([100_000_000] * 60)
+        worker.flight._history = np.full(60, 100_000_000)
         worker.recorder.step = 60
         worker.flight._open(SLOW)
     assert len(list(control_folder(tmp_path).glob("request-*"))) == 1

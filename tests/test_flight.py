@@ -8,7 +8,7 @@ import pytest
 
 from stepscope.errors import StepscopeError
 from stepscope.flight import LEAST_HISTORY, REST_STEPS, SETTLED_NS, FlightPlan, FlightRecorder, as_plan, sentence
-from stepscope.live_columns import Names, of_rows
+from stepscope.live_columns import Names, Written, of_rows
 from stepscope.recorder import Recorder
 from stepscope.schema import Kind
 
@@ -37,11 +37,12 @@ class Flight:
         """Steps that end in one round of the writer."""
         rows = [(int(Kind.STEP), "step", 0, d * MS, self.step + i, 1, args) for i, d in enumerate(durations_ms)]
         self.step += len(rows)
-        self.flight.observe(of_rows(rows, Names()))
+        self.flight.observe(Written(of_rows(rows, Names())))
         self.flight.look()
 
     def stall(self):
-        self.flight.observe(of_rows([(int(Kind.OVERHEAD), "profiler_stall", 0, MS, -1, 1, None)], Names()))
+        stall = [(int(Kind.OVERHEAD), "profiler_stall", 0, MS, -1, 1, None)]
+        self.flight.observe(Written(of_rows(stall, Names())))
 
     def window_ends(self):
         self.asked[-1].failure = "ended, one way or another"

@@ -106,10 +106,10 @@ def test_a_full_disk_ends_the_recording_and_keeps_what_was_written(recorder, cap
     recorder.span(Kind.STEP, "step", 1, 2, step=0)
     recorder.flush()
 
-    def full(columns):
+    def full(block):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(recorder._writer, "append", full)
+    monkeypatch.setattr(recorder._writer, "append_block", full)
     recorder.span(Kind.STEP, "step", 3, 4, step=1)
     with caplog.at_level(logging.WARNING, "stepscope"):
         recorder.flush()

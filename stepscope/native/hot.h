@@ -16,6 +16,7 @@ int64_t now_ns();
 
 // Each adds its types to the module; false with an exception set.
 bool add_marks(PyObject* module);
+bool add_planes(PyObject* module);
 bool add_regions(PyObject* module);
 
 // A bound method as a slot or a method table wants it.

@@ -46,7 +46,8 @@ PyMODINIT_FUNC PyInit__hot() {
   PyObject* sources = PyLong_FromUnsignedLongLong(STEPSCOPE_SOURCES);  // stepscope/built_from.py
   const bool told = sources != nullptr && PyModule_AddObjectRef(module, "SOURCES", sources) == 0;
   Py_XDECREF(sources);
-  if (!told || !stepscope::find_clock() || !stepscope::add_marks(module) || !stepscope::add_regions(module)) {
+  if (!told || !stepscope::find_clock() || !stepscope::add_marks(module) || !stepscope::add_planes(module) ||
+      !stepscope::add_regions(module)) {
     Py_DECREF(module);
     return nullptr;
   }

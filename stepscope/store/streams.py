@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 
 from stepscope.errors import StepscopeError
 from stepscope.schema import LIVE_SCHEMA
-from stepscope.store import packing
+from stepscope.store import blocks, packed
 
-# zstd: 3 to 6 times smaller than plain on spans, and the codec runs without the GIL; on the thread that writes, since
-# pyarrow would start a pool of its own in the training's process, one thread a core.
+# On the thread that writes: pyarrow would start a pool of its own in the process, one thread a core.
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 
 #: Bytes that hold the schema of a stream.
@@ -33,6 +33,8 @@ _UNREADABLE = (pa.ArrowException, OSError, MemoryError)
 class StreamWriter:
     """Writes batches of one schema to a new file; each ``append`` reaches the kernel before it returns.
 
+    Those of LIVE_SCHEMA are stored as ``blocks``, which the recorder makes by itself.
+
     Raises:
         OSError: the file exists already, or the disk is full (then the stream ends at the last whole batch).
     """
@@ -40,16 +42,21 @@ class StreamWriter:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.schema = schema
         self._file = open(path, "xb", buffering=0)  # noqa: SIM115  kept open until close()
-        self._is_packed = schema.equals(LIVE_SCHEMA)
-        self._stored = packing.PACKED_SCHEMA if self._is_packed else schema
-        self._write(self._stored.serialize())
+        self._holds_blocks = schema.equals(LIVE_SCHEMA)
+        self._write((blocks.BLOCK_SCHEMA if self._holds_blocks else schema).serialize())
 
     def append(self, columns: Mapping[str, Sequence[Any] | pa.Array]) -> None:
-        """One batch: a column of equal length for each field of the schema; of names in a packed one a dictionary."""
-        arrays = {field.name: _array(columns[field.name], field.type) for field in self.schema}
-        batch = packing.pack(arrays) if self._is_packed else pa.record_batch(list(arrays.values()), schema=self.schema)
-        if batch.num_rows:
+        """One batch: a column of equal length for each field of the schema."""
+        arrays = [_array(columns[field.name], field.type) for field in self.schema]
+        batch = pa.record_batch(arrays, schema=self.schema)
+        if batch.num_rows and self._holds_blocks:
+            self.append_block(_block(batch))
+        elif batch.num_rows:
             self._write(_serialized(batch))
+
+    def append_block(self, block: bytes) -> None:
+        """One batch of LIVE_SCHEMA, as ``blocks.encode`` makes it."""
+        self._write(blocks.message(block))
 
     def close(self) -> None:
         try:
@@ -66,6 +73,13 @@ class StreamWriter:
         return os.fstat(self._file.fileno()).st_size
 
 
+def _block(batch: pa.RecordBatch) -> bytes:
+    names = batch.column("name").dictionary_encode()
+    spans = {name: batch.column(name).to_numpy() for name in ("kind", "ts_ns", "dur_ns", "step", "tid")}
+    spans["name"] = names.indices.to_numpy().astype(np.int64)
+    return blocks.encode(spans, names.dictionary.to_pylist(), batch.column("args").to_pylist(), [], 0)
+
+
 def _serialized(batch: pa.RecordBatch) -> pa.Buffer:
     """A batch as its message, to be written at once: pyarrow makes 30 writes of it, each a call into Python."""
     sink = pa.BufferOutputStream()
@@ -79,6 +93,14 @@ def _array(column: Sequence[Any] | pa.Array, dtype: pa.DataType) -> pa.Array:
     return column if isinstance(column, pa.Array) else pa.array(column, dtype)
 
 
+def _as_it_is(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+# How a stream of LIVE_SCHEMA may be stored, and what makes a batch of it.
+_LIVE = ((blocks.BLOCK_SCHEMA, blocks.of_batch), (packed.PACKED_SCHEMA, packed.unpack))
+
+
 class StreamReader:
     """Reads a stream that may still be written or was cut; each ``read`` gives what came since the last.
 
@@ -90,7 +112,8 @@ class StreamReader:
         self.schema = schema
         self.damaged = 0
         self._offset = 0  # behind the last whole message
-        self._is_packed = schema.equals(LIVE_SCHEMA)  # until the stream's own schema says otherwise
+        self._ways = [*(_LIVE if schema.equals(LIVE_SCHEMA) else ()), (schema, _as_it_is)]
+        self._way = self._ways[0]  # until the stream's own schema says which
 
     def read(self) -> pa.Table:
         """The batches that became whole since the last call.
@@ -141,18 +164,19 @@ class StreamReader:
         try:
             if message.type == "schema":
                 own = pa.ipc.read_schema(message)
-                self._is_packed = own.equals(packing.PACKED_SCHEMA)
-                same = self.schema.equals(LIVE_SCHEMA) if self._is_packed else own.equals(self.schema)
+                way = next((way for way in self._ways if way[0].equals(own)), None)
             else:
-                batch = pa.ipc.read_record_batch(message, packing.PACKED_SCHEMA if self._is_packed else self.schema)
+                stored, make = self._way
+                batch = pa.ipc.read_record_batch(message, stored)
                 batch.validate(full=True)
-                return [packing.unpack(batch) if self._is_packed else batch]
+                return [make(batch)]
         except (*_UNREADABLE, ValueError):
             return None
-        if not same:
+        if way is None:
             raise StepscopeError(
                 f"{self.path}: holds other columns than this version writes; it was made by another version."
             )
+        self._way = way
         return []
 
 

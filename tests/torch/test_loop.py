@@ -11,8 +11,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.live_columns import Names
+from stepscope.live_columns import Names, Written
 from stepscope.schema import Kind
+from stepscope.store.blocks import decode
 from stepscope_torch import Schedule
 from stepscope_torch import loop as loop_module
 from stepscope_torch.loop import Loop
@@ -35,14 +36,13 @@ class FakeRecorder(Rows):
 
     def drain(self):
         """The rows of the steps that were told by comparison, put where they belong."""
-        names = Names()
-        for spans in (part for source in self.sources for part in source(names)):
-            assert set(spans.tid.tolist()) == {threading.get_native_id()}
-            texts = names.texts()
-            columns = (spans.kind, spans.name, spans.start_ns, spans.start_ns + spans.dur_ns, spans.step)
-            for kind, name, start, end, step in zip(*(column.tolist() for column in columns), strict=True):
-                self.deferred += kind == Kind.STEP
-                self.span(kind, texts[name], start, end, step)
+        alike = [steps for source in self.sources for steps in source()]
+        if alike:
+            block = Written(None, alike).block(Names(), 0)
+            for row in decode(block).to_pylist():
+                assert row["tid"] == threading.get_native_id()
+                self.deferred += row["kind"] == Kind.STEP
+                self.span(row["kind"], row["name"], row["ts_ns"], row["ts_ns"] + row["dur_ns"], row["step"])
         self.steps.sort()
         self.phase_rows.sort(key=lambda row: row[1:])
 

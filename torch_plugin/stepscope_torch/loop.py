@@ -18,10 +18,9 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
 import torch
 
-from stepscope.live_columns import Columns, Names
+from stepscope.live_columns import AlikeSteps
 from stepscope.marks import FAST, SAMPLED, SLOW, Marks
 from stepscope.recorder import Recorder
 from stepscope.schema import NONE
@@ -308,17 +307,12 @@ class Loop:
         self._known = None
         self.marks.forget()
 
-    def _regular_steps(self, names: Names) -> list[Columns]:
+    def _regular_steps(self) -> list[AlikeSteps]:
         """For the recorder: the steps that were told by comparison, since the last call."""
-        pieces: dict[Regular, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+        taken: dict[Regular, list[tuple[int, bytes]]] = {}
         for pattern, first, times in self.marks.take():
-            numbers, at = pieces.setdefault(pattern, ([], []))
-            at.append(np.frombuffer(times, np.int64))
-            numbers.append(np.arange(first, first + len(at[-1]) // len(pattern.keys)))
-        return [
-            pattern.columns(np.concatenate(numbers), np.concatenate(at), names)
-            for pattern, (numbers, at) in pieces.items()
-        ]
+            taken.setdefault(pattern, []).append((first, times))
+        return [pattern.steps(runs) for pattern, runs in taken.items()]
 
     def _forget_regular(self) -> None:
         self._expect_nothing()

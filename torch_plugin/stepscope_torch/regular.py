@@ -1,7 +1,7 @@
 """The step that looks like the one before it: told by comparing marks, without making sense of them again.
 
-Once a step has been worked out, ``Marks`` keeps the times of the next ones that make the same marks; the writer
-thread makes their rows, those of all steps at once.
+Once a step has been worked out, ``Marks`` keeps the times of the next ones that make the same marks; so they are
+written, and who reads them makes their rows.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import get_native_id
 
-import numpy as np
-
-from stepscope.live_columns import Columns, Names
+from stepscope.live_columns import AlikeSteps
 from stepscope.marks import Key
-from stepscope.schema import Kind
 from stepscope_torch.steps import Phase
+
+_TIME_BYTES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,23 +31,14 @@ class Regular:
     def makes_the_same_as(self, other: Regular) -> bool:
         return (self.keys, self.phases, self.tid) == (other.keys, other.phases, other.tid)
 
-    def columns(self, numbers: np.ndarray, times: np.ndarray, names: Names) -> Columns:
-        """The steps of these numbers and their phases, with the same marks at ``times``, step by step."""
-        at = times.reshape(-1, len(self.keys))
-        begins = [0, *(begin for _, begin, _ in self.phases)]
-        ends = [len(self.keys) - 1, *(end for _, _, end in self.phases)]
-        kinds = [int(Kind.STEP)] + [int(Kind.PHASE)] * len(self.phases)
-        rows = len(begins)
-        start = at[:, begins]
-        return Columns(
-            kind=np.tile(np.array(kinds, np.uint8), len(at)),
-            name=np.tile(names.codes(["step", *(name for name, _, _ in self.phases)]), len(at)),
-            start_ns=start.ravel(),
-            dur_ns=(at[:, ends] - start).ravel(),
-            step=np.repeat(numbers, rows),
-            tid=np.full(len(at) * rows, self.tid),
-            told_ns=np.repeat(at[:, -1], rows),
-        )
+    def steps(self, runs: Sequence[tuple[int, bytes]]) -> AlikeSteps:
+        """The steps that made the same marks, given as number of the first of some that follow one another and times
+        of all their marks, int64, step by step.
+        """
+        size = _TIME_BYTES * len(self.keys)
+        data = b"".join(times for _, times in runs)
+        counts = [(first, len(times) // size) for first, times in runs]
+        return AlikeSteps(self.tid, self.phases, counts, len(self.keys), data)
 
 
 def learn(keys: list[Key], times: Sequence[int], phases: Sequence[Phase]) -> Regular | None:
