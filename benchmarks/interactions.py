@@ -4,7 +4,7 @@
 ``--events`` slices. First the Summary of a server that has just started, from the navigation on: when the plugin's own
 page began, when its first numbers stood there and when the last change was painted; twice, since the first server keeps
 its analysis for the second (of a made-up trace). Then, once the page has rested and the server and the page have read
-ahead, which has a line of its own, each tab for the first time in ``--pages`` new pages, and each action ``--rounds``
+ahead, which has a line of its own, each tab and table for the first time in ``--pages`` new pages, and each action ``--rounds``
 times, never the same twice where answers are kept. An answer counts as painted in the first frame after which the page
 changes no more: no request is under way, no element changes and no canvas is drawn. The charts of ECharts are drawn one
 a frame after the rest of the page, and are told apart: "answer" is the last change outside of them, "all" the last one.
@@ -225,6 +225,12 @@ def tabs(m: Measured, when: str) -> None:
         m.act(f"open {tab}, {when}", lambda tab=tab: m.frame.locator(f"#tab-{tab}").click())
 
 
+def each_table(m: Measured) -> None:
+    m.open("tables")
+    for name in ("Operators", "Modules", "Memory operations", "Launches", "Annotations", "Kernels"):
+        m.act(f"table {name}, first", m.frame.get_by_role("tab", name=name, exact=True).click)
+
+
 def tabs_again(m: Measured) -> None:
     for _ in range(m.rounds):
         tabs(m, "again")
@@ -268,8 +274,6 @@ def tables(m: Measured) -> None:
     m.frame.evaluate("bench.rest()")
     m.each("open a row", [lambda i=i: m.frame.get_by_test_id("table-row").nth(i).click() for i in range(6)])
     m.page.keyboard.press("Escape")
-    for name in ("Operators", "Modules", "Memory operations", "Launches", "Annotations", "Kernels"):
-        m.act(f"table {name}, first", m.frame.get_by_role("tab", name=name, exact=True).click)
     by = m.test_id("table-by")
     values = by.locator("option").evaluate_all("options => options.map(o => o.value)")
     m.act("every kernel, first", lambda: by.select_option(values[-1]), "change")
@@ -311,7 +315,7 @@ def timeline(m: Measured) -> None:
     m.each("search", [lambda t=t: m.test_id("timeline-search").fill(t) for t in ("gemm", "aten", "")], "input")
     m.each(
         "colour by",
-        [lambda by=by: m.test_id("coloring").select_option(by) for by in ("name", "stream", "kind")],
+        [lambda by=by: m.test_id("coloring").select_option(by) for by in ("name", "stream", "module", "kind")],
         "change",
     )
 
@@ -349,6 +353,7 @@ def main() -> None:
                 if i == 0:
                     print(told)
                 tabs(measured, "first")
+                each_table(measured)
             measured.each("nothing", [lambda: measured.frame.evaluate("bench.pretend()")], "stepscope")
             for part in (tabs_again, summary, steps, tables, timeline):
                 part(measured)

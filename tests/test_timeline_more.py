@@ -20,7 +20,7 @@ from stepscope.timeline import export as export_module
 from stepscope.timeline.area import area
 from stepscope.timeline.arrows import arrows
 from stepscope.timeline.export import TooMuch, chrome_trace, table_csv
-from stepscope.timeline.grouping import with_group
+from stepscope.timeline.grouping import with_groups
 from stepscope.timeline.neighbours import neighbour
 from stepscope.timeline.one_slice import slice_of
 from stepscope.timeline.peers import peer
@@ -371,8 +371,8 @@ def test_groups_to_colour_by(tmp_path: Path) -> None:
     table = timeline.view(0, 100_000, 1000, list(timeline.lanes.by_id))
 
     def groups(by: str) -> dict[str, str]:
-        grouped = with_group(timeline, table, by)
-        return dict(zip(grouped.column("name").to_pylist(), grouped.column("group").to_pylist(), strict=True))
+        grouped = with_groups(timeline, table)
+        return dict(zip(grouped.column("name").to_pylist(), grouped.column(by).to_pylist(), strict=True))
 
     assert groups("stream") == {
         "nn.Module: Net_0": "",

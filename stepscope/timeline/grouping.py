@@ -14,13 +14,19 @@ from stepscope.timeline.segment import Segment
 GROUPINGS = ("stream", "module")
 
 
-def with_group(timeline: Timeline, table: pa.Table, by: str) -> pa.Table:
-    """A view (``VIEW_SCHEMA``) with the column ``group``, dictionary of utf8: that of each rectangle's longest slice.
+def with_groups(timeline: Timeline, table: pa.Table) -> pa.Table:
+    """A view (``VIEW_SCHEMA``) with a column for each of ``GROUPINGS``, dictionary of utf8: of each rectangle's longest
+    slice.
 
     ``stream``: "GPU 0 stream 7" of device work, and of the call that launched it. ``module``: the innermost module
     call around a slice, around its launch for device work. Empty where a slice has none.
     """
-    rows = table.column("row").to_numpy()
+    for by in GROUPINGS:
+        table = table.append_column(by, _column(timeline, table.column("row").to_numpy(), by))
+    return table
+
+
+def _column(timeline: Timeline, rows: np.ndarray, by: str) -> pa.Array:
     labels: dict[str, int] = {"": 0}
     group = np.zeros(len(rows), np.int32)
     for segment in timeline.segments():
@@ -31,15 +37,15 @@ def with_group(timeline: Timeline, table: pa.Table, by: str) -> pa.Table:
         ids = np.array([labels.setdefault(text, len(labels)) for text in texts] or [0], dtype=np.int32)
         found = code[rows[mine] - segment.base]
         group[mine] = np.where(found == NONE, 0, ids[found])
-    column = pa.DictionaryArray.from_arrays(pa.array(group), pa.array(list(labels), pa.utf8()))
-    return table.append_column("group", column)
+    return pa.DictionaryArray.from_arrays(pa.array(group), pa.array(list(labels), pa.utf8()))
 
 
-def make_groups(timeline: Timeline, by: str) -> None:
-    """Make what the first view with these groups waits for."""
+def make_groups(timeline: Timeline) -> None:
+    """Make what the first view with groups waits for."""
     for segment in timeline.segments():
-        if segment.base < LIVE_BASE:
-            _codes(timeline, segment, by)
+        for by in GROUPINGS:
+            if segment.base < LIVE_BASE:
+                _codes(timeline, segment, by)
 
 
 def _codes(timeline: Timeline, segment: Segment, by: str) -> tuple[np.ndarray, list[str]]:

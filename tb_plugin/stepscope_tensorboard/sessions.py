@@ -136,7 +136,7 @@ class Session:
         analysis = self.summary(worker).analysis
         if analysis.steps is not None and analysis.steps.deep.any():
             self.work(worker, analysis).make()
-        make_groups(self.timeline(worker), "stream")
+        make_groups(self.timeline(worker))
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ from stepscope.timeline.area import area
 from stepscope.timeline.arrows import MAX_ARROWS, arrows
 from stepscope.timeline.curve import Curve
 from stepscope.timeline.export import TooMuch, chrome_trace, table_csv
-from stepscope.timeline.grouping import GROUPINGS, with_group
+from stepscope.timeline.grouping import with_groups
 from stepscope.timeline.neighbours import neighbour
 from stepscope.timeline.one_slice import slice_of
 from stepscope.timeline.peers import peer
@@ -52,12 +52,12 @@ class TimelineRoutes(WorkerRoutes):
     def view(self, p: Parameters) -> Made:
         (t0, t1), px = _interval(p), p.integer("px", least=1, most=MAX_PIXELS)
         lanes = p.integers("lanes")
-        by = p.choice("by", GROUPINGS) if p.has("by") else None
+        with_group_columns = p.flag("groups")
         _, timeline = self._timeline(p)
 
         def made() -> Answer:
             table = timeline.view(t0, t1, px, lanes)
-            return Answer(200, ARROW, arrow_bytes(table if by is None else with_group(timeline, table, by)))
+            return Answer(200, ARROW, arrow_bytes(with_groups(timeline, table) if with_group_columns else table))
 
         return str(timeline.version), made
 

@@ -13,8 +13,8 @@ from tests.builders import TraceBuilder
 from tests.panels import panels
 from tests.recorded import RecordedRun
 
-#: Turns all that follows round until it is isolated; its end tells what stands behind it.
-MARK = "<img src=x onerror=alert(1)>\u202eevil \u05e9\u05dc\u05d5\u05dd \U0001f680" + "n" * 60
+#: Turns all that follows round until it is isolated; its end tells what stands behind it. No XML may hold all of it.
+MARK = "<img src=x onerror=alert(1)>\u202e\x01\x0b\ufffeevil \u05e9\u05dc\u05d5\u05dd \U0001f680" + "n" * 60
 VIEWS = (
     {},
     {"tab": "steps", "by": "activity", "step": "11"},
@@ -95,3 +95,12 @@ def test_names_stay_text_and_turn_nothing(run: str, address: str, open_page: Cal
         page.settle()
         frame = next(f for f in page.page.frames if f != page.page.main_frame)
         assert frame.evaluate(_TURNED) == [], view
+
+
+def test_a_picture_of_names_that_no_xml_may_hold(run: str, address: str, open_page: Callable[..., Opened]) -> None:
+    page = open_page(address, run=run)
+    card = page.frame.locator(".card", has_text="kernel<img src=x").filter(has=page.frame.get_by_test_id("card-menu")).last
+    card.get_by_test_id("card-menu").click()
+    with page.page.expect_download() as download:
+        page.frame.get_by_test_id("card-png").click()
+    assert Path(download.value.path()).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -112,10 +112,11 @@ def test_an_export_of_lanes_that_are_not_there_is_one_without_slices(api: Api) -
     assert [e for e in json.loads(answer.body)["traceEvents"] if e["ph"] != "M"] == []
 
 
-def test_a_view_by_stream(api: Api) -> None:
+def test_a_view_with_groups(api: Api) -> None:
     lanes = ",".join(str(e["id"]) for e in get(api, "timeline/tree", **WORKER)["lanes"])
-    answer = ask(api, "timeline/view", **WORKER, t0=0, t1=100_000, px=1000, lanes=lanes, by="stream")
+    answer = ask(api, "timeline/view", **WORKER, t0=0, t1=100_000, px=1000, lanes=lanes, groups=1)
     table = pa.ipc.open_stream(answer.body).read_all()
-    groups = dict(zip(table.column("name").to_pylist(), table.column("group").to_pylist(), strict=True))
+    groups = dict(zip(table.column("name").to_pylist(), table.column("stream").to_pylist(), strict=True))
     assert groups["gemm"] == groups["cudaLaunchKernel"] == "GPU 0 stream 7"
-    assert ask(api, "timeline/view", **WORKER, t0=0, t1=1, px=1, lanes="1", by="mood").status == 400
+    assert set(table.column("module").to_pylist()) == {""}
+    assert ask(api, "timeline/view", **WORKER, t0=0, t1=1, px=1, lanes="1", groups="some").status == 400

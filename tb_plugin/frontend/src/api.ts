@@ -828,10 +828,10 @@ export async function getView(
   range: { t0: number; t1: number },
   px: number,
   lanes: readonly number[],
-  by: "stream" | "module" | null,
+  withGroups: boolean,
   signal?: AbortSignal,
 ): Promise<ViewTable> {
-  const params = { ...key, ...wholeRange(range), px, lanes: lanes.join(","), by };
+  const params = { ...key, ...wholeRange(range), px, lanes: lanes.join(","), groups: withGroups ? 1 : null };
   const response = await request("timeline/view", params, signal);
   return decodeView(new Uint8Array(await response.arrayBuffer()));
 }

@@ -6,7 +6,7 @@ import { clearGroups, colorsOf, groupsIn } from "../src/timeline/coloring";
 import type { LaneSlices } from "../src/timeline/decode";
 import { DIM, ink } from "../src/timeline/ink";
 
-function slices(names: string[], group: string[] | null = null): LaneSlices {
+function slices(names: string[], stream: string[] | null = null): LaneSlices {
   const n = names.length;
   return {
     rows: Int32Array.of(0, n),
@@ -18,7 +18,7 @@ function slices(names: string[], group: string[] | null = null): LaneSlices {
     row: Int32Array.from(names, (_, i) => i),
     name: names,
     color: Uint8Array.from(names, (name) => colorIndex(8, name)),
-    group,
+    groups: stream && { stream, module: names.map(() => "") },
   };
 }
 
@@ -42,11 +42,12 @@ test("by stream: groups get colours of their own, slices without a group the gre
 test("until the server has told groups the colours are those of the kinds", () => {
   const some = slices(["a"]);
   assert.equal(colorsOf(some, "module"), some.color);
+  assert.deepEqual(groupsIn([some], "module", 1), []);
 });
 
 test("the legend names the groups that take most time", () => {
   clearGroups();
-  const found = groupsIn([slices(["a", "b", "c"], ["x", "y", "x"])], "module", 1);
+  const found = groupsIn([slices(["a", "b", "c"], ["x", "y", "x"])], "stream", 1);
   assert.deepEqual(
     found.map((one) => one.group),
     ["x"],

@@ -16,7 +16,7 @@ interface Rect {
 }
 
 /** An answer of timeline/view as the server would send it. */
-function answer(rects: Rect[]): Uint8Array {
+function answer(rects: Rect[], stream?: string): Uint8Array {
   const table = tableFromArrays(
     {
       lane: rects.map((r) => r.lane),
@@ -28,6 +28,7 @@ function answer(rects: Rect[]): Uint8Array {
       name: rects.map((r) => r.name ?? "n"),
       kind: rects.map(() => 8),
       row: rects.map((_, i) => i),
+      ...(stream && { stream: rects.map(() => stream), module: rects.map(() => "") }),
     },
     {
       types: {
@@ -40,6 +41,7 @@ function answer(rects: Rect[]): Uint8Array {
         name: dictionary(utf8(), int32()),
         kind: uint8(),
         row: int32(),
+        ...(stream && { stream: dictionary(utf8(), int32()), module: dictionary(utf8(), int32()) }),
       },
     },
   );
@@ -170,4 +172,22 @@ test("the pointer finds the slice under it, and narrow ones nearby", () => {
   assert.equal(at(101_500, 22), 1);
   assert.equal(at(105_000, 22), undefined);
   assert.equal(placeAt(shape, 500), null);
+});
+
+test("lanes whose slices came without groups are fetched again for them", () => {
+  const tiles = new TileStore();
+  const view = { t0: 0, t1: 1000 };
+  const lanes = (stream?: string) =>
+    splitLanes(decodeView(answer([{ lane: 1, depth: 0, start: 0, dur: 100 }], stream)));
+  const first = tiles.plan(view, 100, [1, 2], view);
+  assert.ok(first);
+  tiles.accept(first, lanes(), view);
+  assert.equal(tiles.plan(view, 100, [1, 2], view), null);
+  tiles.needGroups();
+  const again = tiles.plan(view, 100, [1, 2], view);
+  assert.deepEqual(again?.lanes, [1]); // the other one is empty
+  tiles.accept(again, lanes("GPU 0 stream 7"), view);
+  assert.deepEqual(tiles.detail.get(1)?.slices?.groups, { stream: ["GPU 0 stream 7"], module: [""] });
+  tiles.needGroups();
+  assert.equal(tiles.plan(view, 100, [1, 2], view), null);
 });

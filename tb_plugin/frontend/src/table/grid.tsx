@@ -42,7 +42,11 @@ export function Grid(props: {
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const read = () => setView({ top: element.scrollTop, height: element.clientHeight - ROW_HEIGHT });
+    const read = () => {
+      const now = { top: element.scrollTop, height: element.clientHeight - ROW_HEIGHT };
+      // The observer calls at the start too: all rows would be made twice before they are painted.
+      setView((was) => (was.top === now.top && was.height === now.height ? was : now));
+    };
     const observer = new ResizeObserver(read);
     observer.observe(element);
     element.addEventListener("scroll", read, { passive: true });
@@ -191,7 +195,7 @@ export function Grid(props: {
               <button type="button" title={`${c.about}${unitLine(c.unit)}`} onClick={() => props.onSort(c)}>
                 {c.label}
                 <span class="sort" aria-hidden="true">
-                  {answer.sort === c.key ? (props.ascending ? "▴" : "▾") : ""}
+                  {answer.sort === c.key ? (props.ascending ? "▴" : "▾") : null}
                 </span>
               </button>
             </div>

@@ -2,7 +2,7 @@
 
 import type { Coloring } from "../hash";
 import { GROUP_COLORS, groupIndex, nameHash } from "../palette";
-import type { LaneSlices } from "./decode";
+import type { Grouping, LaneSlices } from "./decode";
 
 /** The number of each group, by mode: neighbours in order of appearance get hues that are far apart. */
 const seen: Record<string, Map<string, number>> = { name: new Map(), stream: new Map(), module: new Map() };
@@ -11,13 +11,17 @@ export function clearGroups(): void {
   for (const groups of Object.values(seen)) groups.clear();
 }
 
-/** The column that the server adds for a mode, null where what is there suffices. */
-export const serverGroup = (mode: Coloring) => (mode === "stream" || mode === "module" ? mode : null);
+/** Whether the server has to tell of each slice what a mode groups by. */
+export const isByGroup = (mode: Coloring): mode is Grouping => mode === "stream" || mode === "module";
+
+/** What a slice is grouped by in a mode, empty where it has none or that is not known. */
+export const serverGroup = (mode: Coloring, slices: LaneSlices, i: number): string =>
+  (isByGroup(mode) && slices.groups?.[mode][i]) || "";
 
 /** Names that differ in numbers only look alike; module names are told by theirs. */
 function groupOf(mode: Coloring, slices: LaneSlices, i: number): string {
   if (mode === "name") return slices.name[i].replace(/\d+/g, "#");
-  return slices.group?.[i] ?? "";
+  return serverGroup(mode, slices, i);
 }
 
 export function groupNumber(mode: Coloring, group: string): number | null {
@@ -40,7 +44,7 @@ function nameNumber(name: string, groups: ReadonlyMap<string, number>): number {
 
 /** Palette indices of a lane's rectangles in a mode. */
 export function colorsOf(slices: LaneSlices, mode: Coloring): Uint8Array {
-  if (mode === "kind" || (mode !== "name" && !slices.group)) return slices.color;
+  if (mode === "kind" || (mode !== "name" && !slices.groups)) return slices.color;
   if (slices.colored?.mode === mode) return slices.colored.color;
   const color = new Uint8Array(slices.start.length);
   for (let i = 0; i < color.length; i += 1) color[i] = groupIndex(groupNumber(mode, groupOf(mode, slices, i)));

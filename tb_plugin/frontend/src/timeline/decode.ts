@@ -3,6 +3,10 @@
 import { tableFromIPC } from "@uwdata/flechette";
 import { colorIndex } from "../palette";
 
+/** What the server tells of slices where that is asked for. */
+export type Grouping = "stream" | "module";
+export type Groups = Record<Grouping, readonly string[]>;
+
 /** Rectangles ordered by lane, depth, start. */
 export interface ViewTable {
   length: number;
@@ -15,7 +19,7 @@ export interface ViewTable {
   kind: Uint8Array;
   row: Int32Array;
   name: readonly string[];
-  group: readonly string[] | null; // what they are coloured by, where that was asked for
+  groups: Groups | null; // null: they were not asked for
 }
 
 /** The rectangles of one lane; `rows[d] .. rows[d + 1]` are those of depth d. */
@@ -29,7 +33,7 @@ export interface LaneSlices {
   row: Int32Array;
   name: readonly string[];
   color: Uint8Array; // index into palette.slicePalette, by kind
-  group: readonly string[] | null;
+  groups: Groups | null;
   colored?: { mode: string; color: Uint8Array }; // by anything else, made when first drawn
 }
 
@@ -52,7 +56,7 @@ export function decodeView(bytes: Uint8Array): ViewTable {
     kind: column("kind", new Uint8Array(0)),
     row: column("row", new Int32Array(0)),
     name: column<readonly string[]>("name", []),
-    group: table.getChild("group") ? column<readonly string[]>("group", []) : null,
+    groups: table.getChild("stream") && { stream: column("stream", []), module: column("module", []) },
   };
 }
 
@@ -94,7 +98,10 @@ function laneSlices(table: ViewTable, from: number, to: number, colors: Map<stri
     row: table.row.subarray(from, to),
     name: table.name.slice(from, to),
     color,
-    group: table.group && table.group.slice(from, to),
+    groups: table.groups && {
+      stream: table.groups.stream.slice(from, to),
+      module: table.groups.module.slice(from, to),
+    },
   };
 }
 

@@ -19,9 +19,13 @@ export function Minimap(): JSX.Element {
     const detach = attachMinimap(element, timeline);
     const background = document.createElement("canvas");
     let frame = 0;
+    let isOld = true; // the background
     const paint = () => {
       frame = 0;
       const width = timeline.width.peek();
+      const behind = isOld ? prepareCanvas(background, width, MINIMAP_HEIGHT) : null;
+      isOld = false;
+      if (behind) drawWhole(behind, width, timeline, theme.peek(), coloring.peek());
       const ctx = prepareCanvas(element, width, MINIMAP_HEIGHT);
       if (ctx && background.width > 0) drawMinimap(ctx, width, timeline, theme.peek(), background);
     };
@@ -29,9 +33,10 @@ export function Minimap(): JSX.Element {
       effect(() => {
         void timeline.drawn.value;
         void timeline.answer.value;
-        const width = timeline.width.value;
-        const ctx = prepareCanvas(background, width, MINIMAP_HEIGHT);
-        if (ctx) drawWhole(ctx, width, timeline, theme.value, coloring.value);
+        void timeline.width.value;
+        void theme.value;
+        void coloring.value;
+        isOld = true;
       }),
       effect(() => {
         void timeline.drawn.value;

@@ -20,7 +20,7 @@ import { here } from "../here";
 import { answered, Resource, sentence } from "../resource";
 import { adjust, nav, navigate, openWorker, part, slice as sliceRow, span as spanSignal } from "../state";
 import { arrange, type Arranged } from "./arrange";
-import { clearGroups, serverGroup } from "./coloring";
+import { clearGroups, isByGroup } from "./coloring";
 import { Comparison, isPeer, MOST_PEERS, peerRow } from "./compare";
 import { CurveStore } from "./curves";
 import { Finder } from "./finder";
@@ -202,7 +202,8 @@ export class TimelineModel {
   private selectedOf = ""; // what the selected slice was asked for with
   private jumping: number | null = null; // to this row, once it is known where it is
   private finding = {}; // another object once slices of one name are asked for again
-  private group: ReturnType<typeof serverGroup> = null; // that the tiles have
+  /** The worker whose groups the server has made ahead: its slices come with them, and need not be asked for again. */
+  groupsOf: WorkerKey | null = null;
   private statisticsTimer: ReturnType<typeof setTimeout> | null = null;
   private events = new Map<number, string>();
   private readonly stops: (() => void)[] = [];
@@ -254,10 +255,9 @@ export class TimelineModel {
         if (area.value === null && this.panel.peek() === "area") this.panel.value = "selection";
       }),
       effect(() => {
-        const group = serverGroup(this.coloring.value); // another column of the server, or none
+        const needsGroups = isByGroup(this.coloring.value);
         untracked(() => {
-          if (group !== null && group !== this.group) this.tiles.touchAll();
-          this.group = group;
+          if (needsGroups) this.tiles.needGroups();
           this.drawn.value += 1;
           this.requests.schedule();
         });

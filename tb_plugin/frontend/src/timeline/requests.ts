@@ -4,7 +4,7 @@ import { getArrows, getResources, getView, getWork, Importing, type LaneInfo, ty
 import { timelineHas } from "../data";
 import { PENDING_MS, sentence } from "../resource";
 import { nav } from "../state";
-import { serverGroup } from "./coloring";
+import { isByGroup } from "./coloring";
 import { splitLanes } from "./decode";
 import type { TimelineModel } from "./model";
 import { stillUseful, type TileRequest } from "./tiles";
@@ -121,8 +121,8 @@ export class Requests {
     try {
       const range = { t0: plan.t0 + shift, t1: plan.t1 + shift };
       const asked = lane < 0 ? plan.lanes : [lane];
-      const by = serverGroup(nav.peek().color);
-      const table = await getView(of, range, plan.px, asked, by, controller.signal);
+      const withGroups = isByGroup(nav.peek().color) || of === this.model.groupsOf;
+      const table = await getView(of, range, plan.px, asked, withGroups, controller.signal);
       if (this.tilesRequest !== mine) return;
       for (let i = 0; shift !== 0 && i < table.length; i += 1) table.start[i] -= shift;
       const found = splitLanes(table);
@@ -132,6 +132,8 @@ export class Requests {
         lane < 0 ? found : new Map(mineOnly ? [[plan.lanes[0], mineOnly]] : []),
         this.model.whole.peek(),
       );
+      this.tilesRequest = null;
+      this.fetchTiles(); // ahead of the drawing, during which the server makes the answer
       this.model.problem.value = "";
       this.model.drawn.value += 1;
       if (!this.hasAny) this.schedule(); // what waited for the first slices
@@ -142,10 +144,7 @@ export class Requests {
       this.tilesRequest = null;
       this.model.loading.value = false;
       this.failed(error);
-      return;
     }
-    this.tilesRequest = null;
-    this.fetchTiles();
   }
 
   /** All arrows between the lanes in view, where they are wished for. */

@@ -41,9 +41,10 @@ export class TileStore {
     this.versions.set(lane, this.version(lane) + 1);
   }
 
-  /** All lanes are to be fetched again; what is held is drawn on meanwhile. */
-  touchAll(): void {
-    for (const lane of new Set([...this.detail.keys(), ...this.overview.keys()])) {
+  /** Lanes without groups are to be fetched again; what is held is drawn on meanwhile. */
+  needGroups(): void {
+    const lacking = [...this.detail, ...this.overview].filter(([, { slices }]) => slices && !slices.groups);
+    for (const lane of new Set(lacking.map(([lane]) => lane))) {
       this.versions.set(lane, this.version(lane) + OUTDATED);
     }
   }

@@ -7,6 +7,7 @@ import { KIND_NAMES } from "../kinds";
 import { kindColor, seriesColor } from "../palette";
 import { part, theme } from "../state";
 import { valueAt, type Curve } from "./curves";
+import { serverGroup } from "./coloring";
 import { TOP } from "./scene";
 import { placeOn, type SliceHit } from "./hit";
 import { timeline } from "./model";
@@ -66,10 +67,10 @@ function SliceTip({ hit }: { hit: SliceHit }): JSX.Element {
           <dt>Start</dt>
           <dd>{tickLabel(start, Math.max(1, Math.min(slices.dur[index] || 1, span(timeline.range.value) / 1000)))}</dd>
         </div>
-        {slices.group?.[index] && (
+        {serverGroup(coloring.value, slices, index) && (
           <div>
             <dt>{coloring.value === "stream" ? "Stream" : "Module"}</dt>
-            <dd class="clip">{slices.group[index]}</dd>
+            <dd class="clip">{serverGroup(coloring.value, slices, index)}</dd>
           </div>
         )}
         <div>

@@ -50,7 +50,10 @@ export async function pictureOf(element: HTMLElement): Promise<HTMLCanvasElement
   body.appendChild(copy).style.width = `${Math.ceil(width)}px`;
   // The theme is an attribute of the root, which the SVG is here.
   const theme = document.documentElement.dataset.theme ?? "light";
-  const markup = new XMLSerializer().serializeToString(body);
+  // Names may hold characters that the page shows and no XML may hold, not even escaped.
+  const markup = new XMLSerializer()
+    .serializeToString(body)
+    .replace(/[\p{Cs}\0-\x08\v\f\x0e-\x1f\ufffe\uffff]/gu, "\ufffd");
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${size.w}" height="${size.h}" data-theme="${theme}"><foreignObject width="100%" height="100%">${markup}</foreignObject></svg>`;
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
