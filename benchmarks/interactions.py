@@ -4,10 +4,11 @@
 ``--events`` slices. First the Summary of a server that has just started, from the navigation on: when the plugin's own
 page began, when its first numbers stood there and when the last change was painted; twice, since the first server keeps
 its analysis for the second (of a made-up trace). Then, once the page has rested and the server and the page have read
-ahead, which has a line of its own, each tab and table for the first time in ``--pages`` new pages, and each action ``--rounds``
-times, never the same twice where answers are kept. An answer counts as painted in the first frame after which the page
-changes no more: no request is under way, no element changes and no canvas is drawn. The charts of ECharts are drawn one
-a frame after the rest of the page, and are told apart: "answer" is the last change outside of them, "all" the last one.
+ahead, which has a line of its own, each tab and table for the first time in ``--pages`` new pages, and each action
+``--rounds`` times, never the same twice where answers are kept. An answer counts as painted in the first frame after
+which the page changes no more: no request is under way, no element changes and no canvas is drawn. The charts of
+ECharts are drawn one a frame after the rest of the page, and are told apart: "answer" is the last change outside of
+them, "all" the last one.
 Median and slowest, in ms; and the CPU time of the browser and the server together, which other load changes less
 (Linux; that of waiting is in it: the first row).
 """

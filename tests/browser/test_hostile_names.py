@@ -99,7 +99,8 @@ def test_names_stay_text_and_turn_nothing(run: str, address: str, open_page: Cal
 
 def test_a_picture_of_names_that_no_xml_may_hold(run: str, address: str, open_page: Callable[..., Opened]) -> None:
     page = open_page(address, run=run)
-    card = page.frame.locator(".card", has_text="kernel<img src=x").filter(has=page.frame.get_by_test_id("card-menu")).last
+    cards = page.frame.locator(".card", has=page.frame.get_by_test_id("card-menu"))
+    card = cards.filter(has_text="kernel<img src=x").last
     card.get_by_test_id("card-menu").click()
     with page.page.expect_download() as download:
         page.frame.get_by_test_id("card-png").click()

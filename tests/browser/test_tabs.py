@@ -156,3 +156,20 @@ def test_a_tab_that_is_opened_again_asks_for_nothing_and_begins_at_its_top(open_
     page.settle()
     # What other tabs will need is read ahead meanwhile.
     assert [url for url in asked if re.search(r"/stepscope/(steps|modules)\b", url)] == []
+
+
+def test_slices_that_come_late_are_read_ahead_all_the_same(open_page: Open, address: str) -> None:
+    page = open_page(address, own=True, run="gpu")
+    held: list[Any] = []
+    page.page.route("**/timeline/view?*", lambda route: route.continue_() if held else held.append(route))
+    with page.page.expect_request("**/timeline/view?*"):
+        page.page.reload()
+    page.frame.locator("html").evaluate("() => new Promise((done) => setTimeout(done, 1000))")  # what comes next waits
+    held[0].continue_()
+    page.settle()
+    asked: list[str] = []
+    page.page.on("request", lambda request: asked.append(request.url))
+    page.frame.locator("#tab-timeline").click()
+    page.frame.get_by_test_id("timeline-canvas").wait_for()
+    page.settle()
+    assert [url for url in asked if "/timeline/view" in url] == []

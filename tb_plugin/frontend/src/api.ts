@@ -832,8 +832,8 @@ export async function getView(
   signal?: AbortSignal,
 ): Promise<ViewTable> {
   const params = { ...key, ...wholeRange(range), px, lanes: lanes.join(","), groups: withGroups ? 1 : null };
-  const response = await request("timeline/view", params, signal);
-  return decodeView(new Uint8Array(await response.arrayBuffer()));
+  const read = async () => (await request("timeline/view", params, signal)).arrayBuffer();
+  return decodeView(new Uint8Array(await counted(read())));
 }
 
 export const getSlice = (key: WorkerKey, row: number, signal?: AbortSignal) =>
