@@ -24,13 +24,17 @@ from torch import nn
 from torch.utils.data import DataLoader
 from torch_overhead import VARIANTS, Batches, large, small
 
+from stepscope.recorder import Recorder
 from stepscope.runs import open_run
-from stepscope.schema import Kind
+from stepscope.schema import MONITOR_SCHEMA, Kind
+from stepscope.store import read_stream
 from stepscope_torch import Profiler, Schedule
 
 #: Seconds at the begin of a block that do not count: the monitor's process starts.
 WARMUP_S = 1.5
 LIMIT = 1.02
+#: What a write and a sample of the monitor take at most, with all that belongs to them.
+WRITE_NS, SAMPLE_NS = 2_000_000, 5_000_000
 #: Steps from the begin of one window of three steps to that of the next, for the steps right after them.
 EVERY = 44
 #: Steps, counted from the begin of a window: those whose median is 1, and what is divided by it.
@@ -75,14 +79,24 @@ def beside_the_writer(name: str, built: tuple[nn.Module, torch.Tensor], rounds: 
     model, batch = built
     optimizer = torch.optim.Adam(model.parameters())
     figures: dict[str, list[np.ndarray]] = {variant: [] for variant in VARIANTS}
+    recorded = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):
             for variant in random.sample(VARIANTS, len(VARIANTS)):
                 profiler = Profiler(Path(folder), model, schedule=False)
+                writes: list[int] = []
                 if variant == "with":
                     profiler.start()
+                    assert profiler._recording is not None
+                    recorder = profiler._recording.recorder
+                    for calls in (recorder.each_write, recorder.each_round):
+                        calls.append(lambda writes=writes: writes.append(time.perf_counter_ns()))
                 times = block(model, batch, optimizer, seconds)
+                now = time.perf_counter_ns()
                 profiler.stop()
+                if variant == "with":
+                    ends = now - np.cumsum(times[::-1, 0])[::-1] + times[:, 0]
+                    recorded.append((times[:, 0], is_met(ends, moments(recorder, writes))))
                 waits = times[:, 0] - times[:, 1]
                 figures[variant].append(np.percentile(np.column_stack((times, waits)), (50, 99), axis=0) / 1000)
     usual = np.median(figures["without"], axis=0)
@@ -92,6 +106,30 @@ def beside_the_writer(name: str, built: tuple[nn.Module, torch.Tensor], rounds: 
             print(f"{name}, {clock} {percentile}: {usual[row, column]:.0f} us; {told} (limit {LIMIT})")
     waits = ", ".join(f"{variant} {np.median(figures[variant], axis=0)[1, 2]:.0f} us" for variant in VARIANTS)
     print(f"{name}, p99 of the time in which a step did not run: {waits}")
+    wall, met = (np.concatenate(parts) for parts in zip(*recorded, strict=True))
+    part = f"{met.mean():.1%} of {len(wall)} steps met a write or a sample, or followed such a step"
+    excess = np.median(wall[met]) / np.median(wall[~met])
+    p99 = np.percentile(wall, 99) / np.percentile(wall[~met], 99)
+    print(f"{name}, in the runs with the profiler: {part}; their median {excess:.3f} of that of the others")
+    print(f"{name}, wall p99 of all steps beside that of the others: {p99:.3f} (limit {LIMIT})")
+
+
+def moments(recorder: Recorder, writes: list[int]) -> np.ndarray:
+    """Begin and end (perf_counter ns) of what the writer did, given the ends, and of what the monitor did."""
+    samples = read_stream(recorder.folder.monitor_path(), MONITOR_SCHEMA).column("ts_ns").to_numpy()
+    begins = np.unique(samples) - recorder.clock.offset_ns
+    written = np.array(writes)
+    return np.concatenate(
+        (np.column_stack((written - WRITE_NS, written)), np.column_stack((begins, begins + SAMPLE_NS)))
+    )
+
+
+def is_met(ends: np.ndarray, moments: np.ndarray) -> np.ndarray:
+    """Of each step, given the ends of all, whether it or the one before it lies in one of the moments."""
+    met = np.full(len(ends), False)
+    for first, last in np.searchsorted(ends, moments):
+        met[first : last + 2] = True
+    return met
 
 
 def ratio(figures: dict[str, list[np.ndarray]], variant: str, row: int, column: int) -> str:
