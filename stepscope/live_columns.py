@@ -127,7 +127,11 @@ class Written:
 
     def tids(self) -> set[int]:
         """The threads that any of it ran on."""
-        return {steps.tid for steps in self.alike} | set(() if self.spans is None else self.spans.tid.tolist())
+        found = {steps.tid for steps in self.alike}
+        if self.spans is not None:
+            tid = self.spans.tid
+            found.update(tid[:1].tolist(), tid[1:][tid[1:] != tid[:-1]].tolist())
+        return found
 
     def without_phases_from(self, step: int) -> Written:
         """Without the phases of this step and the later ones."""

@@ -118,7 +118,7 @@ class Recorder:
         #: Likewise, but only after each ``LOOK_EVERY`` writes where steps are alike.
         self.each_round: list[Callable[[], None]] = []
         #: Called before these with what each write since then held.
-        self.observers: list[Callable[[Written], None]] = []
+        self.observers: list[Callable[[Written], None]] = [self._name_threads]
         #: Called on the writer thread at each write: the steps that they kept since the last one.
         self.sources: list[Callable[[], list[AlikeSteps]]] = []
         #: Where annotations go if the extension is there, which puts them in by itself; else they come as spans.
@@ -274,7 +274,7 @@ class Recorder:
             self._give_up("cannot finish its files", error)
 
     def stop_soon(self, detail: str) -> None:
-        """End the recording while the training goes on, for the reason of the note; for ``each_round``."""
+        """End the recording while the training goes on, for the reason of the note; for the writer thread."""
         self.note("recording_stopped", detail)
         self._stopping = True
 
@@ -350,7 +350,9 @@ class Recorder:
         unseen, self._unseen = self._unseen, []
         for written in unseen:
             self._call_each(self.observers, written)
-            self._told.name_threads(written.tids())
+
+    def _name_threads(self, written: Written) -> None:
+        self._told.name_threads(written.tids())
 
     def _tell_stall(self, took_ns: int) -> None:
         if took_ns >= STALLED_NS:

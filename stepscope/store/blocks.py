@@ -167,7 +167,7 @@ def decode(block: bytes | memoryview) -> pa.RecordBatch:
         raw = _CODEC.decompress(data[_SIZES.size : end], size, asbytes=True)
         head = _HEAD.decode(memoryview(raw)[:head_size])
         return _decoded(head, np.frombuffer(raw, np.uint8, offset=head_size))
-    except (IndexError, struct.error) as error:
+    except (IndexError, OverflowError, TypeError, struct.error) as error:
         raise ValueError(f"the block is damaged: {error!r}") from error
 
 

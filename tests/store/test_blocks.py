@@ -129,6 +129,8 @@ def changed(block: bytes, change) -> bytes:
         lambda head: head | {"alike": [{"tid": 1}]},
         lambda head: head | {"alike": [{"tid": 1, "marks": 2, "phases": [["a", 0, 7]], "runs": [[0, 1]]}]},
         lambda head: head | {"alike": [{"tid": 1, "marks": 2, "phases": [], "runs": [[0, 1 << 40]]}]},
+        lambda head: head | {"rows": 0, "alike": [{"tid": 1, "marks": 12, "phases": [], "runs": [[1 << 70, 1]]}]},
+        lambda head: head | {"rows": 0, "alike": [{"tid": 1 << 70, "marks": 12, "phases": [], "runs": [[0, 1]]}]},
         lambda head: [],
     ],
 )
