@@ -5,8 +5,8 @@ process converts meanwhile.
 Blocks of steps with the profiler, without it, and without it once more (the control: what is noise) alternate in one
 process in random order; results are medians over the rounds of the ratios within a round. Wall time shows what waits
 for Python's lock; on a machine that does something else its upper percentiles show that, so CPU time is told as well.
-Least noise has what follows: within the runs with the profiler, all steps beside those that no write of the recorder and
-no sample of the monitor met.
+Least noise has what follows: within the runs with the profiler, all steps beside those that no write of the recorder
+and no sample of the monitor met.
 """
 
 from __future__ import annotations
